@@ -23,6 +23,7 @@
 //! | module | thing |
 //! |---|---|
 //! | [`sass`] | the front end for NVIDIA machine code: lifting, and the idioms of its compilers |
+//! | [`dxil`] | the front end for DXIL |
 //! | [`nvidia`] | that front end with everything after it |
 //! | [`pass`] | simplification, memory, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
@@ -31,20 +32,24 @@
 //! | [`objects`] | variables in local and shared memory |
 //! | [`edges`] | blocks on edges, for the copies that phis need |
 //! | [`elements`] | the types of the elements of variables |
+//! | [`shader`] | passes for shaders |
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
 //! | [`named`] | names and types of the source code, from debugging information |
 //! | [`structure`] | statements from blocks |
 //! | [`linear`] | statements as linear code, for an interpreter |
 //! | [`c`] | CUDA C printer |
+//! | [`hlsl`] | HLSL printer |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 pub mod address;
 pub mod alignment;
 pub mod c;
+pub mod dxil;
 pub mod edges;
 pub mod elements;
+pub mod hlsl;
 pub mod layout;
 pub mod linear;
 pub mod named;
@@ -55,6 +60,7 @@ mod prepared;
 pub mod range;
 pub mod sass;
 pub mod schedule;
+pub mod shader;
 pub mod structure;
 pub mod types;
 pub mod variables;

@@ -15,7 +15,7 @@ use crate::pass::{self, Observer};
 use crate::schedule::{self, Schedule};
 use crate::structure::{Statement, Structurer};
 use crate::types::{self, Hints, Type, Types};
-use crate::variables::Variables;
+use crate::variables::{self, Variables};
 use crate::{Decompiled, Options, c, edges, layout, linear};
 
 /// A function that is ready to be printed.
@@ -80,7 +80,8 @@ impl<'m> Prepared<'m> {
         objects.declare(&mut module, &used, &types);
         let function = &module.function;
         let schedule = Schedule::new(function, &graph, &used);
-        let variables = Variables::new(function, &graph, &schedule, &types.of);
+        let can_share = |a: ValueId, b: ValueId| variables::can_share(types.of[a], types.of[b]);
+        let variables = Variables::new(function, &graph, &schedule, &can_share);
         let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();
         let is_preset =
             |block: BlockId| schedule.statements[block].is_empty() && variables.is_preset(function, block);

@@ -411,10 +411,17 @@ fn is_between(function: &Function, block: BlockId) -> bool {
 
 /// Returns whether a value needs no variable: constants, parameters, special values.
 pub fn is_leaf(function: &Function, id: ValueId) -> bool {
-    matches!(
-        function.op(id),
-        Op::Constant(_) | Op::Undefined | Op::Parameter(_) | Op::Special(_) | Op::Symbol(_)
-    )
+    let op = function.op(id);
+    match op {
+        Op::Constant(_) | Op::Undefined | Op::Parameter(_) | Op::Special(_) | Op::Symbol(_) => true,
+        // A name: of an input, a variable, a resource.
+        Op::Shader(shader) => {
+            let is_name = |input: &ValueId| matches!(function.op(function.resolve(*input)), Op::Constant(_) | Op::Undefined);
+            !op.is_effect() && shader.is_name() && function.inputs(id).iter().all(is_name)
+        }
+        Op::Vector => function.inputs(id).iter().all(|input| function.number(function.resolve(*input)).is_some()),
+        _ => false,
+    }
 }
 
 /// Returns whether a value is cheap enough to repeat at each use: extensions, halves, addresses.
@@ -428,6 +435,9 @@ fn is_cheap(function: &Function, id: ValueId) -> bool {
     };
     match function.op(id) {
         Op::Result(_) => true,
+        // What has no variable in a shading language, and what is one name with an index or a member.
+        Op::Shader(op) => op.is_name(),
+        Op::Lanes(_) => true,
         Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
             function.width(function.input(id, 0)) == 1 && function.op(id) == Op::ZeroExtend
                 || input_is_leaf(0)

@@ -27,8 +27,13 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// Assigns the variables.
-    pub fn new(function: &Function, graph: &Graph, schedule: &Schedule, types: &ValueMap<Type>) -> Self {
+    /// Assigns the variables. `can_share` returns whether two values have types that one variable can have.
+    pub fn new(
+        function: &Function,
+        graph: &Graph,
+        schedule: &Schedule,
+        can_share: &dyn Fn(ValueId, ValueId) -> bool,
+    ) -> Self {
         let mut finder = Finder::new(function, graph, schedule);
         finder.find_ranges();
         let mut variables = Self {
@@ -42,7 +47,7 @@ impl Variables {
                     let input = function.input(phi, index);
                     if input != ValueId::NONE
                         && finder.has_variable(input)
-                        && can_share(types[phi], types[input])
+                        && can_share(phi, input)
                     {
                         variables.unite(phi, input, &mut finder.live);
                     }
@@ -105,7 +110,7 @@ impl Variables {
 
 /// Returns whether values of two types can share a variable: C converts between integers of one width as the machine
 /// does.
-fn can_share(a: Type, b: Type) -> bool {
+pub fn can_share(a: Type, b: Type) -> bool {
     a == b || matches!((a, b), (Type::Integer(a, _), Type::Integer(b, _)) if a == b)
 }
 

@@ -29,6 +29,7 @@ use crate::program::ShaderKind;
 use alloc::vec::Vec;
 use unshade_core::open_enum;
 use unshade_llvm::MetadataId;
+use unshade_llvm::constants::Constant;
 use unshade_llvm::value::ValueKind;
 
 mod tag {
@@ -99,6 +100,10 @@ pub struct Properties {
     pub payload_size: Option<u32>,
     /// Bytes of the attributes of a ray.
     pub attribute_size: Option<u32>,
+    /// Index of the function of the module that computes patch constants.
+    pub patch_function: Option<usize>,
+    /// The largest tessellation factor, as the bits of a float.
+    pub max_tessellation_factor: Option<u32>,
     /// Properties of the stage: name and value.
     pub stage: Vec<(&'static str, u32)>,
     /// Properties as a work graph node.
@@ -183,6 +188,16 @@ fn function_of(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<usi
     }
 }
 
+/// Returns the bits of a constant of type `float`.
+fn float_bits(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<u32> {
+    let (_, value) = nodes.value(operand)?;
+    match nodes.module().constant(None, value)?.0 {
+        Constant::Float(bits) => u32::try_from(bits).ok(),
+        Constant::Null => Some(0),
+        _ => None,
+    }
+}
+
 fn three_numbers(nodes: &Nodes<'_, '_>, operand: Option<MetadataId>) -> Option<[u32; 3]> {
     nodes.numbers(operand)?.try_into().ok()
 }
@@ -193,7 +208,12 @@ impl Properties {
             tag::FLAGS => self.flags = nodes.integer(value)?,
             tag::GEOMETRY => self.stage(nodes, &GEOMETRY, &nodes.operands(value?)?)?,
             tag::DOMAIN => self.stage(nodes, &DOMAIN, &nodes.operands(value?)?)?,
-            tag::HULL => self.stage(nodes, &HULL, nodes.operands(value?)?.get(1..)?)?,
+            tag::HULL => {
+                let operands = nodes.operands(value?)?;
+                self.stage(nodes, &HULL, operands.get(1..)?)?;
+                self.patch_function = function_of(nodes, *operands.first()?);
+                self.max_tessellation_factor = operands.get(6).and_then(|factor| float_bits(nodes, *factor));
+            }
             tag::THREADS => self.threads = Some(three_numbers(nodes, value)?),
             tag::PAYLOAD_SIZE => self.payload_size = Some(nodes.number(value)?),
             tag::ATTRIBUTE_SIZE => self.attribute_size = Some(nodes.number(value)?),

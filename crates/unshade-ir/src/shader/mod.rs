@@ -5,9 +5,11 @@
 //! | [`operation`] | operations by meaning |
 //! | [`interface`] | stage, signatures, resources, variables: what a front end reads from a container |
 //! | [`data_type`] | types as a shading language has them: vectors, matrices, arrays, structures |
+//! | [`vector`] | vectors from scalars |
 
 pub mod data_type;
 pub mod interface;
 pub mod operation;
+pub mod vector;
 
 pub use operation::{AtomicOp, OperandKind, QuadDirection, ShaderOp, Signedness, WaveOp};

@@ -293,7 +293,7 @@ operations! {
     /// The double with two halves: low, high.
     MakeDouble "make_double", None "f" "uu";
     /// The two halves of a double: low, high.
-    SplitDouble "split_double", None "u" "f";
+    SplitDouble "split_double", Reads "u" "f";
 
     // Integers.
 
@@ -620,6 +620,15 @@ impl ShaderOp {
     /// Returns the number of its inputs.
     pub fn input_count(self) -> usize {
         self.letters().1.len()
+    }
+
+    /// Returns whether a language writes it as a name, perhaps with an index or a member: inputs, places, resources,
+    /// constants of a buffer.
+    pub fn is_name(self) -> bool {
+        matches!(self.result(), OperandKind::Place | OperandKind::Handle)
+            || matches!(self, Self::LoadInput | Self::LoadConstant | Self::NonUniform | Self::Argument)
+            || self.effect() == Effect::None
+                && (0..self.input_count()).all(|index| self.input(index) == OperandKind::Constant)
     }
 
     /// Returns the signedness that it reads integers with, if it says one.

@@ -1,0 +1,683 @@
+//! Instructions: LLVM's one by one, and calls of DXIL operations.
+
+use super::function::{HANDLE, Lifted, Lifter, PLACE, Space};
+use super::operation::{self, Meaning, QueryNumber};
+use crate::ir::shader::data_type::Packing;
+use crate::ir::shader::interface::{Variable, VariableSpace};
+use crate::ir::shader::vector::{gather, lane};
+use crate::ir::shader::{AtomicOp, ShaderOp, Signedness};
+use crate::ir::{BlockId, Callee, End, Op, Parameter, ValueId};
+use unshade_llvm::instruction::{Instruction, Opcode};
+use unshade_llvm::operation::{Operation, pairs};
+use unshade_llvm::types::Type;
+use unshade_llvm::value::ValueKind;
+use unshade_llvm::{TypeId, ValueId as LlvmValue};
+
+/// Operators of two inputs of the same shape.
+const BINARY: [(Opcode, Op); 16] = [
+    (Opcode::Add, Op::Add),
+    (Opcode::FAdd, Op::FloatAdd),
+    (Opcode::Sub, Op::Sub),
+    (Opcode::FSub, Op::FloatSub),
+    (Opcode::Mul, Op::Mul),
+    (Opcode::FMul, Op::FloatMul),
+    (Opcode::UDiv, Op::Udiv),
+    (Opcode::SDiv, Op::Sdiv),
+    (Opcode::FDiv, Op::FloatDiv),
+    (Opcode::URem, Op::Urem),
+    (Opcode::SRem, Op::Srem),
+    (Opcode::FRem, Op::Shader(ShaderOp::FloatRemainder)),
+    (Opcode::Shl, Op::Shl),
+    (Opcode::LShr, Op::Shr),
+    (Opcode::AShr, Op::Sar),
+    (Opcode::Xor, Op::Xor),
+];
+
+/// Comparisons of integers, by predicate from 32 on: the operator, and whether its inputs are exchanged.
+const INTEGER_COMPARISONS: [(Op, bool); 10] = [
+    (Op::Equal, false),
+    (Op::NotEqual, false),
+    (Op::Less, true),
+    (Op::LessEqual, true),
+    (Op::Less, false),
+    (Op::LessEqual, false),
+    (Op::SignedLess, true),
+    (Op::SignedLessEqual, true),
+    (Op::SignedLess, false),
+    (Op::SignedLessEqual, false),
+];
+
+/// Casts that are one operator.
+const CASTS: [(Opcode, Op); 9] = [
+    (Opcode::ZExt, Op::ZeroExtend),
+    (Opcode::SExt, Op::SignExtend),
+    (Opcode::FpToUi, Op::Shader(ShaderOp::FloatToUnsigned)),
+    (Opcode::FpToSi, Op::Shader(ShaderOp::FloatToSigned)),
+    (Opcode::UiToFp, Op::UnsignedToFloat),
+    (Opcode::SiToFp, Op::SignedToFloat),
+    (Opcode::FpTrunc, Op::FloatConvert),
+    (Opcode::FpExt, Op::FloatConvert),
+    (Opcode::Freeze, Op::Copy),
+];
+
+/// Operations of `atomicrmw` by number.
+const ATOMICS: [Option<AtomicOp>; 11] = [
+    Some(AtomicOp::Exchange),
+    Some(AtomicOp::Add),
+    None,
+    Some(AtomicOp::And),
+    None,
+    Some(AtomicOp::Or),
+    Some(AtomicOp::Xor),
+    Some(AtomicOp::SignedMax),
+    Some(AtomicOp::SignedMin),
+    Some(AtomicOp::UnsignedMax),
+    Some(AtomicOp::UnsignedMin),
+];
+
+/// Operations of `AtomicBinOp` by number.
+const RESOURCE_ATOMICS: [AtomicOp; 9] = [
+    AtomicOp::Add,
+    AtomicOp::And,
+    AtomicOp::Or,
+    AtomicOp::Xor,
+    AtomicOp::SignedMin,
+    AtomicOp::SignedMax,
+    AtomicOp::UnsignedMin,
+    AtomicOp::UnsignedMax,
+    AtomicOp::Exchange,
+];
+
+impl Lifter<'_, '_, '_, '_> {
+    /// Lifts an instruction other than a phi.
+    pub(super) fn instruction(&mut self, instruction: &Instruction) {
+        let Some(operation) = Operation::of(self.body, instruction) else {
+            self.unlifted(instruction.opcode.mnemonic(), 0);
+            return;
+        };
+        let lifted = match operation {
+            Operation::Return(value) => return self.return_value(value),
+            Operation::Jump(to) => return self.end(End::Goto(block(to))),
+            Operation::Branch { condition, then, otherwise } => {
+                let condition = self.value(condition);
+                return self.end(End::Branch { condition, yes: block(then), no: block(otherwise) });
+            }
+            Operation::Switch { condition, default, cases } => {
+                let selector = self.value(condition);
+                let all = pairs(cases).filter_map(|(value, to)| Some((self.integer(value)?, block(to))));
+                let width = self.function.width(selector);
+                let cases = all.map(|(number, to)| (crate::ir::fold::masked(number, width), to)).collect();
+                return self.end(End::Switch { selector, cases, otherwise: Some(block(default)) });
+            }
+            Operation::Call { callee, arguments, .. } => self.call(instruction, callee, arguments),
+            Operation::Compare { left, right, .. } => {
+                Some(self.compare(instruction.detail, left, right, instruction))
+            }
+            Operation::Select { condition, then, otherwise } => {
+                let inputs = [condition, then, otherwise].map(|input| self.value(input));
+                let (width, lanes) = self.shape(instruction.ty);
+                Some(self.add(Op::Select, width, lanes, &inputs))
+            }
+            Operation::Alloca { ty, .. } => Some(self.alloca(ty)),
+            Operation::Load { pointer, .. } => self.load(instruction, pointer),
+            Operation::Store { value, pointer, .. } => {
+                let (value, place) = (self.value(value), self.value(pointer));
+                let space = self.space(pointer);
+                self.add(Op::Store(space), 0, 1, &[place, value]);
+                return;
+            }
+            Operation::ElementPointer { source, base, indices } => {
+                let indices: Vec<LlvmValue> = indices.iter().filter_map(|index| index.as_value()).collect();
+                Some(self.element_place(base, source, &indices))
+            }
+            Operation::Aggregate { aggregate, inserted: None, indices } => {
+                self.extract_value(instruction, aggregate, indices)
+            }
+            Operation::Unary { opcode, value } => Some(self.unary(opcode, value, instruction)),
+            Operation::Binary { opcode, left, right } => Some(self.binary(opcode, left, right, instruction)),
+            Operation::Other { opcode, .. } => return self.other(opcode, instruction),
+            _ => {
+                let (width, _) = self.shape(instruction.ty);
+                Some(self.unlifted(instruction.opcode.mnemonic(), width))
+            }
+        };
+        if let Some(value) = lifted {
+            self.values.insert(instruction.result, Lifted::Value(value));
+        }
+    }
+
+    fn return_value(&mut self, value: Option<LlvmValue>) {
+        if let Some(value) = value {
+            let value = self.value(value);
+            self.add(Op::Return, 0, 1, &[value]);
+        }
+        self.end(End::Return);
+    }
+
+    fn other(&mut self, opcode: Opcode, instruction: &Instruction) {
+        let operands: Vec<LlvmValue> =
+            self.body.operands_of(instruction).iter().filter_map(|operand| operand.as_value()).collect();
+        let (width, lanes) = self.shape(instruction.ty);
+        let value = match (opcode, &operands[..]) {
+            (Opcode::Unreachable, _) => return self.end(End::Return),
+            (Opcode::ExtractElement, &[vector, index]) => self.extract_element(vector, index, width),
+            (Opcode::InsertElement, &[vector, element, index]) => self.insert_element(vector, element, index, lanes),
+            (Opcode::ShuffleVector, &[a, b, mask]) => self.shuffle(a, b, mask, lanes),
+            (Opcode::AtomicRmw, &[pointer, value]) => {
+                let number = usize::from(instruction.flags >> 8);
+                let Some(op) = ATOMICS.get(number).copied().flatten() else {
+                    let value = self.unlifted("atomicrmw", width);
+                    self.values.insert(instruction.result, Lifted::Value(value));
+                    return;
+                };
+                let inputs = [pointer, value].map(|input| self.value(input));
+                self.shader(ShaderOp::AtomicVariable(op), width, lanes, &inputs)
+            }
+            (Opcode::CmpXchg, &[pointer, expected, new]) => {
+                let inputs = [pointer, expected, new].map(|input| self.value(input));
+                let (width, lanes) = (self.function.width(inputs[2]), self.function.lanes(inputs[2]));
+                let old = self.shader(ShaderOp::CompareExchangeVariable, width, lanes, &inputs);
+                let is_same = self.add(Op::Equal, 1, 1, &[old, inputs[1]]);
+                self.values.insert(instruction.result, Lifted::Pair(old, is_same));
+                return;
+            }
+            // Calls of operations say what they wait for.
+            (Opcode::Fence, _) => return,
+            _ => self.unlifted(opcode.mnemonic(), width),
+        };
+        if instruction.result.is_some() {
+            self.values.insert(instruction.result, Lifted::Value(value));
+        }
+    }
+
+    /// Returns whether an instruction must be computed as the code says.
+    fn is_precise(&self, instruction: &Instruction) -> bool {
+        instruction.opcode.is_float_operation() && instruction.flags == 0
+    }
+
+    fn binary(&mut self, opcode: Opcode, left: LlvmValue, right: LlvmValue, instruction: &Instruction) -> ValueId {
+        let (width, lanes) = self.shape(instruction.ty);
+        let (a, b) = (self.value(left), self.value(right));
+        let is_bool = width == 1;
+        let sign_bit = 1_u64 << (width.max(1) - 1);
+        let op = match opcode {
+            Opcode::FSub if self.function.number(a) == Some(sign_bit) => {
+                return self.add(Op::FloatNegate, width, lanes, &[b]);
+            }
+            Opcode::Sub if self.function.number(a) == Some(0) => return self.add(Op::Neg, width, lanes, &[b]),
+            Opcode::Xor if is_bool && self.function.number(b) == Some(1) => {
+                return self.add(Op::BoolNot, 1, lanes, &[a]);
+            }
+            Opcode::Xor if self.function.number(b) == Some(crate::ir::fold::masked(u64::MAX, width)) => {
+                return self.add(Op::Not, width, lanes, &[a]);
+            }
+            Opcode::And => if is_bool { Op::BoolAnd } else { Op::And },
+            Opcode::Or => if is_bool { Op::BoolOr } else { Op::Or },
+            Opcode::Xor if is_bool => Op::BoolXor,
+            opcode => BINARY.iter().find(|row| row.0 == opcode).map_or(Op::Undefined, |row| row.1),
+        };
+        let id = self.add(op, width, lanes, &[a, b]);
+        self.function.values[id].is_precise = self.is_precise(instruction);
+        id
+    }
+
+    fn unary(&mut self, opcode: Opcode, value: LlvmValue, instruction: &Instruction) -> ValueId {
+        let (width, lanes) = self.shape(instruction.ty);
+        let input = self.value(value);
+        match opcode {
+            Opcode::FNeg => self.add(Op::FloatNegate, width, lanes, &[input]),
+            Opcode::BitCast if self.function.width(input) == width || self.is_pointer(instruction.ty) => input,
+            Opcode::AddrSpaceCast => input,
+            Opcode::Trunc if width == 1 => {
+                let one = self.function.constant(1, self.function.width(input));
+                let bit = self.add(Op::And, self.function.width(input), lanes, &[input, one]);
+                let zero = self.function.constant(0, self.function.width(input));
+                self.add(Op::NotEqual, 1, lanes, &[bit, zero])
+            }
+            Opcode::Trunc => self.add(Op::Low, width, lanes, &[input]),
+            opcode => match CASTS.iter().find(|row| row.0 == opcode) {
+                Some(&(_, op)) => self.add(op, width, lanes, &[input]),
+                None => self.unlifted(opcode.mnemonic(), width),
+            },
+        }
+    }
+
+    fn compare(&mut self, predicate: u32, left: LlvmValue, right: LlvmValue, instruction: &Instruction) -> ValueId {
+        let (_, lanes) = self.shape(instruction.ty);
+        let (a, b) = (self.value(left), self.value(right));
+        if let Some(integer) = predicate.checked_sub(32) {
+            let Some(&(op, is_swapped)) = INTEGER_COMPARISONS.get(integer as usize) else {
+                return self.unlifted("icmp", 1);
+            };
+            let (a, b) = if is_swapped { (b, a) } else { (a, b) };
+            // Comparisons of truths.
+            let is_bool = self.function.width(a) == 1;
+            return match op {
+                Op::NotEqual if is_bool => self.add(Op::BoolXor, 1, lanes, &[a, b]),
+                Op::Equal if is_bool => {
+                    let differs = self.add(Op::BoolXor, 1, lanes, &[a, b]);
+                    self.add(Op::BoolNot, 1, lanes, &[differs])
+                }
+                op => self.add(op, 1, lanes, &[a, b]),
+            };
+        }
+        // Bits: 1 equal, 2 greater, 4 less, 8 unordered. An unordered one is the opposite of an ordered one.
+        let (op, is_swapped, is_negated) = match predicate {
+            0 | 15 => return self.function.constant(u64::from(predicate == 15), 1),
+            1 => (Op::FloatEqual, false, false),
+            2 => (Op::FloatLess, true, false),
+            3 => (Op::FloatLessEqual, true, false),
+            4 => (Op::FloatLess, false, false),
+            5 => (Op::FloatLessEqual, false, false),
+            10 => (Op::FloatLessEqual, false, true),
+            11 => (Op::FloatLess, false, true),
+            12 => (Op::FloatLessEqual, true, true),
+            13 => (Op::FloatLess, true, true),
+            14 => (Op::FloatNotEqual, false, false),
+            6 | 9 => {
+                let less = self.add(Op::FloatLess, 1, lanes, &[a, b]);
+                let greater = self.add(Op::FloatLess, 1, lanes, &[b, a]);
+                let differs = self.add(Op::BoolOr, 1, lanes, &[less, greater]);
+                return if predicate == 6 { differs } else { self.add(Op::BoolNot, 1, lanes, &[differs]) };
+            }
+            _ => {
+                let (x, y) = (self.add(Op::FloatNan, 1, lanes, &[a]), self.add(Op::FloatNan, 1, lanes, &[b]));
+                let unordered = if a == b { x } else { self.add(Op::BoolOr, 1, lanes, &[x, y]) };
+                return if predicate == 8 { unordered } else { self.add(Op::BoolNot, 1, lanes, &[unordered]) };
+            }
+        };
+        let (a, b) = if is_swapped { (b, a) } else { (a, b) };
+        let found = self.add(op, 1, lanes, &[a, b]);
+        self.function.values[found].is_precise = self.is_precise(instruction);
+        if is_negated { self.add(Op::BoolNot, 1, lanes, &[found]) } else { found }
+    }
+
+    fn is_pointer(&self, ty: TypeId) -> bool {
+        self.shared.module.types.is_pointer(ty)
+    }
+
+    // Memory.
+
+    fn alloca(&mut self, ty: TypeId) -> ValueId {
+        let shared = &mut *self.shared;
+        let ty = shared.types.data_type(ty, None, Packing::Structured, &mut shared.program.structs);
+        let variable = Variable { name: String::new(), space: VariableSpace::Thread, ty, values: Vec::new() };
+        let variable = shared.program.variables.push(variable);
+        self.variable(variable)
+    }
+
+    /// Returns the memory that a pointer refers to.
+    fn space(&self, pointer: LlvmValue) -> Space {
+        let value = self.shared.module.value(Some(self.body), pointer);
+        match value.and_then(|value| self.shared.module.types.address_space(value.ty)) {
+            Some(3) => Space::Shared,
+            _ => Space::Local,
+        }
+    }
+
+    fn load(&mut self, instruction: &Instruction, pointer: LlvmValue) -> Option<ValueId> {
+        // In a library, the handle of a resource is loaded from a global variable.
+        if let Some(handle) = self.library_handle(pointer) {
+            return Some(handle);
+        }
+        let place = self.value(pointer);
+        let (width, lanes) = self.shape(instruction.ty);
+        let space = if self.is_constant(place) { Space::Constant(0) } else { self.space(pointer) };
+        Some(self.add(Op::Load(space), width, lanes, &[place]))
+    }
+
+    /// Returns whether a place is in a constant variable.
+    fn is_constant(&self, place: ValueId) -> bool {
+        let mut at = place;
+        for _ in 0..64 {
+            match self.function.op(at) {
+                Op::Shader(ShaderOp::Element | ShaderOp::Field) => at = self.function.input(at, 0),
+                Op::Shader(ShaderOp::Variable) => {
+                    let number = self.function.number(self.function.input(at, 0)).unwrap_or(u64::MAX);
+                    let variable = self.shared.program.variables.iter().nth(usize::try_from(number).unwrap_or(usize::MAX));
+                    return variable.is_some_and(|variable| variable.space == VariableSpace::Constant);
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Returns the place that `getelementptr` computes.
+    pub(super) fn element_place(&mut self, base: LlvmValue, source: TypeId, indices: &[LlvmValue]) -> ValueId {
+        let mut place = self.value(base);
+        let mut ty = source;
+        for (position, &index) in indices.iter().enumerate() {
+            // The first index moves by whole variables.
+            if position == 0 {
+                if self.integer(index) != Some(0) {
+                    return self.unlifted("getelementptr beyond a variable", PLACE);
+                }
+                continue;
+            }
+            let types = &self.shared.module.types;
+            let (op, next) = match types.get(ty) {
+                Type::Struct(structure) => {
+                    let number = self.integer(index).unwrap_or(0);
+                    let fields = types.elements(structure.fields);
+                    (ShaderOp::Field, fields.get(usize::try_from(number).unwrap_or(0)).copied().unwrap_or(ty))
+                }
+                Type::Array { element, .. } | Type::Vector { element, .. } => (ShaderOp::Element, element),
+                _ => return self.unlifted("getelementptr into a number", PLACE),
+            };
+            let index = match self.integer(index) {
+                Some(number) => self.function.constant(number, 32),
+                None => self.value(index),
+            };
+            place = self.shader(op, PLACE, 1, &[place, index]);
+            ty = next;
+        }
+        place
+    }
+
+    // Vectors and structures.
+
+    fn extract_element(&mut self, vector: LlvmValue, index: LlvmValue, width: u8) -> ValueId {
+        let value = self.value(vector);
+        match self.integer(index).and_then(|index| u8::try_from(index).ok()) {
+            Some(number) => lane(&mut self.function, self.block, self.address, value, number),
+            None => self.unlifted("extractelement with a computed index", width),
+        }
+    }
+
+    /// Returns the lanes of a value one by one.
+    fn scalars(&mut self, value: ValueId, lanes: u16) -> Vec<ValueId> {
+        let lanes = (0..lanes.min(256)).map(|index| index as u8);
+        lanes.map(|index| lane(&mut self.function, self.block, self.address, value, index)).collect()
+    }
+
+    fn insert_element(&mut self, vector: LlvmValue, element: LlvmValue, index: LlvmValue, lanes: u16) -> ValueId {
+        let (value, element) = (self.value(vector), self.value(element));
+        let Some(index) = self.integer(index).filter(|index| *index < u64::from(lanes)) else {
+            return self.unlifted("insertelement with a computed index", self.function.width(element));
+        };
+        let mut scalars = self.scalars(value, lanes);
+        if let Some(slot) = scalars.get_mut(index as usize) {
+            *slot = element;
+        }
+        self.whole(&scalars)
+    }
+
+    /// Gathers scalars to a vector with as many lanes, even if all are the same.
+    fn whole(&mut self, scalars: &[ValueId]) -> ValueId {
+        let found = gather(&mut self.function, self.block, self.address, scalars);
+        if self.function.lanes(found) == 1 && scalars.len() > 1 {
+            let width = self.function.width(found);
+            return self.add(Op::Vector, width, scalars.len() as u16, scalars);
+        }
+        found
+    }
+
+    fn shuffle(&mut self, a: LlvmValue, b: LlvmValue, mask: LlvmValue, lanes: u16) -> ValueId {
+        let (x, y) = (self.value(a), self.value(b));
+        let count = self.function.lanes(x);
+        let mut all = self.scalars(x, count);
+        all.extend(self.scalars(y, count));
+        let mask = self.value(mask);
+        let width = self.function.width(x);
+        let mut picked = Vec::new();
+        for index in 0..lanes.min(256) {
+            let number = lane(&mut self.function, self.block, self.address, mask, index as u8);
+            let number = self.function.number(number).and_then(|number| usize::try_from(number).ok());
+            let scalar = number.and_then(|number| all.get(number).copied());
+            picked.push(match scalar {
+                Some(scalar) => scalar,
+                None => self.undefined(width, 1),
+            });
+        }
+        self.whole(&picked)
+    }
+
+    fn extract_value(&mut self, instruction: &Instruction, aggregate: LlvmValue, indices: &[u32]) -> Option<ValueId> {
+        let index = indices.first().copied().unwrap_or(0);
+        let (width, lanes) = self.shape(instruction.ty);
+        Some(match self.lifted(aggregate) {
+            Lifted::Pair(first, second) => if index == 0 { first } else { second },
+            Lifted::Value(value) | Lifted::HeapIndex(value) => {
+                let count = self.function.lanes(value);
+                // Vectors that are loaded whole are the first member.
+                let is_whole = lanes > 1 && index == 0 && count == lanes;
+                if is_whole {
+                    value
+                } else if u16::try_from(index).is_ok_and(|index| index < count) && lanes == 1 {
+                    lane(&mut self.function, self.block, self.address, value, index as u8)
+                } else {
+                    self.add(Op::Result(1), width, lanes, &[value])
+                }
+            }
+        })
+    }
+
+    // Calls.
+
+    fn call(&mut self, instruction: &Instruction, callee: LlvmValue, arguments: &[unshade_llvm::value::Operand]) -> Option<ValueId> {
+        let value = self.shared.module.value(Some(self.body), callee)?;
+        let ValueKind::Function(index) = value.kind else {
+            return Some(self.unlifted("call through a pointer", self.shape(instruction.ty).0));
+        };
+        let name = &self.shared.module.functions.get(index as usize)?.symbol.name;
+        let arguments: Vec<LlvmValue> = arguments.iter().filter_map(|operand| operand.as_value()).collect();
+        if name.starts_with(b"dx.op.") {
+            return self.operation(instruction, &arguments);
+        }
+        if name.starts_with(b"llvm.") {
+            // Debug information and lifetimes.
+            return None;
+        }
+        Some(self.invoke(instruction, index, &arguments))
+    }
+
+    fn invoke(&mut self, instruction: &Instruction, index: u32, arguments: &[LlvmValue]) -> ValueId {
+        let name = match self.shared.names.get(&index) {
+            Some(name) => name.clone(),
+            None => {
+                let symbol = &self.shared.module.functions[index as usize].symbol;
+                String::from_utf8_lossy(&symbol.name).into_owned()
+            }
+        };
+        let (width, lanes) = self.shape(instruction.ty);
+        let parameters = (0..arguments.len() as u32).map(Parameter::word).collect();
+        let callee = Callee { name, parameters, words: u8::from(width > 0), result: None };
+        let callee = self.function.callee(&callee);
+        let inputs: Vec<ValueId> = arguments.iter().map(|argument| self.value(*argument)).collect();
+        self.add(Op::Invoke(callee), width, lanes, &inputs)
+    }
+
+    /// Lifts a call of a DXIL operation.
+    fn operation(&mut self, instruction: &Instruction, arguments: &[LlvmValue]) -> Option<ValueId> {
+        let (&code, operands) = arguments.split_first()?;
+        let code = self.integer(code)?;
+        let (width, lanes) = self.shape(instruction.ty);
+        let Some(row) = operation::row(code) else {
+            return self.special(code, operands, instruction);
+        };
+        let inputs = self.grouped(operands, row.groups);
+        if matches!(row.meaning, Meaning::Shader(ShaderOp::MeshPayload))
+            && let Some(pointee) = self.shared.module.types.pointee(instruction.ty)
+        {
+            let shared = &mut *self.shared;
+            let structs = &mut shared.program.structs;
+            self.payload = Some(shared.types.data_type(pointee, None, Packing::Structured, structs));
+        }
+        Some(match row.meaning {
+            Meaning::Bits => inputs.first().copied().unwrap_or_else(|| self.undefined(width, lanes)),
+            Meaning::Operator(op) => self.add(op, width, lanes, &inputs),
+            Meaning::Shader(op) => self.shader(op, width, lanes, &inputs),
+        })
+    }
+
+    /// Returns operands as inputs, with groups gathered to vectors.
+    fn grouped(&mut self, operands: &[LlvmValue], groups: &[u8]) -> Vec<ValueId> {
+        if groups.is_empty() {
+            return operands.iter().map(|operand| self.value(*operand)).collect();
+        }
+        let mut inputs = Vec::with_capacity(groups.len());
+        let mut rest = operands;
+        for &size in groups {
+            let (group, after) = rest.split_at(usize::from(size).min(rest.len()));
+            inputs.push(self.group(group));
+            rest = after;
+        }
+        inputs
+    }
+
+    /// Gathers operands to a vector; undefined ones at the end are dropped.
+    fn group(&mut self, operands: &[LlvmValue]) -> ValueId {
+        let count = operands.iter().rposition(|operand| !self.is_undefined(*operand)).map_or(0, |last| last + 1);
+        let scalars: Vec<ValueId> = operands[..count].iter().map(|operand| self.value(*operand)).collect();
+        match scalars[..] {
+            [] => self.undefined(32, 1),
+            [one] => one,
+            _ => self.whole(&scalars),
+        }
+    }
+
+    /// Lifts an operation whose meaning or order depends on its operands.
+    fn special(&mut self, code: u64, operands: &[LlvmValue], instruction: &Instruction) -> Option<ValueId> {
+        let (width, lanes) = self.shape(instruction.ty);
+        let number = |lifter: &Self, index: usize| operands.get(index).and_then(|id| lifter.integer(*id)).unwrap_or(0);
+        let value = |lifter: &mut Self, index: usize| match operands.get(index) {
+            Some(id) => lifter.value(*id),
+            None => lifter.undefined(32, 1),
+        };
+        let op = match code {
+            57 | 160 | 216..=218 => return self.handle(code, operands, instruction),
+            41 | 42 => {
+                let signedness = if code == 41 { Signedness::Signed } else { Signedness::Unsigned };
+                let inputs = [value(self, 0), value(self, 1)];
+                let high = self.shader(ShaderOp::MultiplyHigh(signedness), 32, 1, &inputs);
+                let low = self.add(Op::Mul, 32, 1, &inputs);
+                self.values.insert(instruction.result, Lifted::Pair(high, low));
+                return None;
+            }
+            43 => {
+                let inputs = [value(self, 0), value(self, 1)];
+                let quotient = self.add(Op::Udiv, 32, 1, &inputs);
+                let remainder = self.add(Op::Urem, 32, 1, &inputs);
+                self.values.insert(instruction.result, Lifted::Pair(quotient, remainder));
+                return None;
+            }
+            44 | 45 => {
+                let inputs = [value(self, 0), value(self, 1)];
+                let (op, carry) = if code == 44 { (Op::Add, Op::Carry) } else { (Op::Sub, Op::Less) };
+                let result = self.add(op, 32, 1, &inputs);
+                let carry = self.add(carry, 1, 1, &inputs);
+                self.values.insert(instruction.result, Lifted::Pair(result, carry));
+                return None;
+            }
+            66 => {
+                let coordinates = self.group(operands.get(2..5)?);
+                let offset = self.group(operands.get(5..8)?);
+                let inputs = [value(self, 0), coordinates, value(self, 1), offset];
+                return Some(self.shader(ShaderOp::LoadTexture, width, lanes, &inputs));
+            }
+            67 | 225 => {
+                let coordinates = self.group(operands.get(1..4)?);
+                let stored = self.stored(operands.get(4..8)?, u64::MAX);
+                let sample = match operands.get(9) {
+                    Some(sample) => self.value(*sample),
+                    None => self.undefined(32, 1),
+                };
+                let inputs = [value(self, 0), coordinates, stored, sample];
+                return Some(self.shader(ShaderOp::StoreTexture, 0, 1, &inputs));
+            }
+            68 => return self.load_buffer(operands, width, lanes),
+            139 => {
+                let mask = number(self, 3);
+                let lanes = (mask & 15).count_ones().max(1) as u16;
+                return self.load_buffer(operands, width, lanes);
+            }
+            303 => return self.load_buffer(operands, width, lanes),
+            69 | 140 => {
+                let mask = number(self, 7);
+                let stored = self.stored(operands.get(3..7)?, mask);
+                return self.store_buffer(operands, stored);
+            }
+            304 => {
+                let stored = value(self, 3);
+                return self.store_buffer(operands, stored);
+            }
+            78 => {
+                let op = *RESOURCE_ATOMICS.get(usize::try_from(number(self, 1)).ok()?)?;
+                let coordinates = self.group(operands.get(2..5)?);
+                let inputs = [value(self, 0), coordinates, value(self, 5)];
+                return Some(self.shader(ShaderOp::AtomicResource(op), width, lanes, &inputs));
+            }
+            119 => ShaderOp::WaveReduce(operation::wave_op(number(self, 1))?, operation::signedness(number(self, 2))),
+            120 => ShaderOp::WaveReduce(operation::wave_bit_op(number(self, 1))?, Signedness::Unsigned),
+            121 => ShaderOp::WavePrefix(operation::wave_op(number(self, 1))?, operation::signedness(number(self, 2))),
+            123 => ShaderOp::QuadRead(operation::quad_direction(number(self, 1))?),
+            222 => if number(self, 1) == 0 { ShaderOp::QuadAny } else { ShaderOp::QuadAll },
+            166 => {
+                let (op, signedness) =
+                    (operation::multi_prefix_op(number(self, 5))?, operation::signedness(number(self, 6)));
+                let mask = self.group(operands.get(1..5)?);
+                let inputs = [value(self, 0), mask];
+                return Some(self.shader(ShaderOp::WaveMultiPrefix(op, signedness), width, lanes, &inputs));
+            }
+            178 | 258 => {
+                let flags = [value(self, 0), value(self, 1)];
+                return Some(self.shader(ShaderOp::NewRayQuery, HANDLE, 1, &flags));
+            }
+            219 => {
+                let packed = value(self, 1);
+                let op = ShaderOp::Unpack(if number(self, 0) == 0 { Signedness::Unsigned } else { Signedness::Signed });
+                return Some(self.shader(op, width, lanes, &[packed]));
+            }
+            220 => {
+                let op = match number(self, 0) {
+                    0 => ShaderOp::PackTruncate,
+                    1 => ShaderOp::PackClamp(Signedness::Unsigned),
+                    _ => ShaderOp::PackClamp(Signedness::Signed),
+                };
+                let bytes = self.group(operands.get(1..5)?);
+                return Some(self.shader(op, width, lanes, &[bytes]));
+            }
+            code => match operation::query_number(code) {
+                Some(kind) => return Some(self.query(kind, code, operands, width)),
+                None => {
+                    let known = usize::try_from(code).ok().and_then(|code| unshade_llvm::dxil_operations::CORE.get(code));
+                    let name = known.map_or_else(|| format!("dx.op {code}"), |row| row.name.to_owned());
+                    return Some(self.unlifted(&name, width));
+                }
+            },
+        };
+        let input = value(self, 0);
+        Some(self.shader(op, width, lanes, &[input]))
+    }
+
+    /// Gathers stored components: as many as the mask has from the first on.
+    fn stored(&mut self, operands: &[LlvmValue], mask: u64) -> ValueId {
+        let count = if mask == u64::MAX { operands.len() } else { (mask & 15).count_ones() as usize };
+        self.group(operands.get(..count.clamp(1, operands.len())).unwrap_or(operands))
+    }
+
+    fn query(&mut self, kind: QueryNumber, code: u64, operands: &[LlvmValue], width: u8) -> ValueId {
+        let Some((&query, parts)) = operands.split_first() else { return self.undefined(width, 1) };
+        let mut inputs = vec![self.value(query), self.function.constant(code, 32)];
+        let op = match kind {
+            QueryNumber::Integer => ShaderOp::RayQueryInteger,
+            QueryNumber::Bool => ShaderOp::RayQueryBool,
+            QueryNumber::Float => {
+                // A row and a column, or a component.
+                let (row, column) = match parts {
+                    [row, column] => (self.value(*row), self.value(*column)),
+                    [component] => (self.undefined(32, 1), self.value(*component)),
+                    _ => (self.undefined(32, 1), self.undefined(32, 1)),
+                };
+                inputs.extend([column, row]);
+                ShaderOp::RayQueryFloat
+            }
+        };
+        self.shader(op, width, 1, &inputs)
+    }
+}
+
+fn block(id: unshade_llvm::BlockId) -> BlockId {
+    BlockId::new(id.0)
+}

@@ -1,0 +1,790 @@
+//! Operations of resources: loads, stores, samples, atomics.
+
+use super::constant_buffer::{self, Index, Offset, Step};
+use super::declaration;
+use super::expression::{LANES, Text, precedence as p};
+use super::function::Printer;
+use super::spelling;
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
+use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
+use crate::ir::shader::{AtomicOp, ShaderOp};
+use crate::ir::{Op, ResourceId, ValueId};
+use crate::shader::kinds::Kind;
+
+/// Methods that sample: operation, name, number of inputs between offset and clamp, whether a clamp is last.
+const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
+    (ShaderOp::Sample, "Sample", 0, true),
+    (ShaderOp::SampleBias, "SampleBias", 1, true),
+    (ShaderOp::SampleLevel, "SampleLevel", 1, false),
+    (ShaderOp::SampleGradient, "SampleGrad", 2, true),
+    (ShaderOp::SampleCompare, "SampleCmp", 1, true),
+    (ShaderOp::SampleCompareLevelZero, "SampleCmpLevelZero", 1, false),
+    (ShaderOp::SampleCompareLevel, "SampleCmpLevel", 2, false),
+    (ShaderOp::SampleCompareBias, "SampleCmpBias", 2, true),
+    (ShaderOp::SampleCompareGradient, "SampleCmpGrad", 3, true),
+    (ShaderOp::GatherRaw, "GatherRaw", 0, false),
+];
+
+/// The names of channels in gathers.
+const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
+
+impl Printer<'_> {
+    /// Returns the number of the resource of a handle.
+    pub(super) fn resource_of(&self, handle: ValueId) -> Option<ResourceId> {
+        let is_handle = self.function.op(handle) == Op::Shader(ShaderOp::Handle);
+        let number = self.function.number(self.function.input(handle, 0)).filter(|_| is_handle)?;
+        let id = ResourceId::new(u32::try_from(number).ok()?);
+        self.program.resources.get(id).map(|_| id)
+    }
+
+    /// Returns the resource of a handle.
+    pub(super) fn found(&self, handle: ValueId) -> Option<&Resource> {
+        self.program.resources.get(self.resource_of(handle)?)
+    }
+
+    /// Returns the text of a handle: a name, perhaps with an index.
+    pub(super) fn handle(&mut self, handle: ValueId) -> String {
+        let Some(id) = self.resource_of(handle) else {
+            self.unknown.push("a resource that is chosen while the shader runs".into());
+            return "resource".into();
+        };
+        let resource = &self.program.resources[id];
+        let index = self.function.input(handle, 1);
+        match resource.binding {
+            Some(binding) if binding.count == Some(1) => self.naming.resource(id).to_owned(),
+            Some(_) => {
+                let index = self.value(index, Kind::Integer, 0);
+                format!("{}[{index}]", self.naming.resource(id))
+            }
+            None => {
+                let index = self.value(index, Kind::Integer, 0);
+                let heap = if resource.class == ResourceClass::Sampler { "Sampler" } else { "Resource" };
+                let ty = match declaration::object(self.program, self.naming, resource) {
+                    Some(ty) => ty,
+                    None => format!("ConstantBuffer<Words{}>", resource.size.div_ceil(4)),
+                };
+                self.heap_object(&format!("{ty}|{heap}DescriptorHeap[{index}]"))
+            }
+        }
+    }
+
+    /// Returns the name of a local object of the descriptor heap, which is declared before its first use.
+    fn heap_object(&mut self, key: &str) -> String {
+        let (ty, heap) = key.split_once('|').unwrap_or(("", key));
+        if let Some(name) = self.heap_objects.get(key) {
+            return name.clone();
+        }
+        let name = self.names.take("heap");
+        self.pending.push(format!("{ty} {name} = {heap};"));
+        // An index that is a variable may change.
+        if heap.chars().filter(char::is_ascii_digit).count() > 0 && !heap.contains(|c: char| c == '(') {
+            self.heap_objects.insert(key.to_owned(), name.clone());
+        }
+        name
+    }
+
+    /// Returns the value of an operation of a resource.
+    pub(super) fn resource_value(&mut self, id: ValueId, op: ShaderOp) -> Option<Text> {
+        let function = self.function;
+        let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        let kind = self.declared_kind(id).unwrap_or(self.kinds[id]);
+        if let Some(&(_, name, extra, has_clamp)) = SAMPLES.iter().find(|row| row.0 == op) {
+            return Some(self.sample(id, name, &inputs, extra, has_clamp, kind));
+        }
+        Some(match op {
+            ShaderOp::Handle => Text::new(self.handle(id), p::POSTFIX, kind),
+            ShaderOp::Gather | ShaderOp::GatherCompare => self.gather(id, op, &inputs, kind),
+            ShaderOp::LoadConstant => {
+                let lanes: Vec<u8> = (0..function.lanes(id).min(8)).map(|lane| lane as u8).collect();
+                self.constant_lanes(id, &lanes, Kind::Known(kind))
+            }
+            ShaderOp::LoadBuffer => {
+                let (object, index) = (self.handle(inputs[0]), self.index(inputs[1]));
+                match self.status(id) {
+                    Some(status) => Text::new(format!("{object}.Load({index}, {status})"), p::POSTFIX, kind),
+                    None => Text::new(format!("{object}[{index}]"), p::POSTFIX, kind),
+                }
+            }
+            ShaderOp::LoadRaw => self.load_raw(id, &inputs),
+            ShaderOp::LoadStructured => self.load_structured(id, &inputs),
+            ShaderOp::LoadTexture => self.load_texture(id, &inputs, kind),
+            ShaderOp::CalculateLevel => {
+                let object = self.handle(inputs[0]);
+                let sampler = self.handle(inputs[1]);
+                let place = self.value(inputs[2], Kind::Known(ScalarKind::Float), 0);
+                let is_clamped = function.number(inputs[3]) != Some(0);
+                let name = if is_clamped { "CalculateLevelOfDetail" } else { "CalculateLevelOfDetailUnclamped" };
+                Text::new(format!("{object}.{name}({sampler}, {place})"), p::POSTFIX, ScalarKind::Float)
+            }
+            ShaderOp::SamplePosition => {
+                let (object, sample) = (self.handle(inputs[0]), self.index(inputs[1]));
+                Text::new(format!("{object}.GetSamplePosition({sample})"), p::POSTFIX, ScalarKind::Float)
+            }
+            ShaderOp::UpdateCounter => {
+                let object = self.handle(inputs[0]);
+                let step = function.number(inputs[1]).unwrap_or(1);
+                let name = if step & 0x80 == 0 { "IncrementCounter" } else { "DecrementCounter" };
+                Text::new(format!("{object}.{name}()"), p::POSTFIX, ScalarKind::Unsigned)
+            }
+            _ => return None,
+        })
+    }
+
+    /// Returns an index or coordinates.
+    fn index(&mut self, id: ValueId) -> String {
+        let want = match self.shown_kind(id) {
+            Some(ScalarKind::Float) => Kind::Known(ScalarKind::Unsigned),
+            _ => Kind::Integer,
+        };
+        self.value(id, want, 0)
+    }
+
+    /// Returns the variable that takes the status of an access, if that is used.
+    fn status(&mut self, id: ValueId) -> Option<String> {
+        self.status_of.get(&id).cloned()
+    }
+
+    /// Returns an optional vector of offsets, unless all of them are zero.
+    fn offset(&mut self, id: ValueId) -> Option<String> {
+        let function = self.function;
+        let is_zero = match function.op(id) {
+            Op::Undefined => true,
+            Op::Vector => function.inputs(id).iter().all(|part| function.number(function.resolve(*part)) == Some(0)),
+            _ => function.number(id) == Some(0),
+        };
+        (!is_zero).then(|| self.value(id, Kind::Known(ScalarKind::Signed), 0))
+    }
+
+    /// Returns optional arguments after the required ones: offset, clamp, status.
+    fn optional(&mut self, arguments: &mut Vec<String>, handle: ValueId, offset: ValueId, clamp: Option<ValueId>, id: ValueId) {
+        let dimensions = self.found(handle).map_or(0, |resource| resource.shape.dimensions());
+        let is_cube = self
+            .found(handle)
+            .is_some_and(|resource| matches!(resource.shape, Shape::TextureCube | Shape::TextureCubeArray));
+        let offset = self.offset(offset);
+        let clamp = clamp.filter(|clamp| self.function.op(*clamp) != Op::Undefined);
+        let status = self.status(id);
+        let has_more = clamp.is_some() || status.is_some();
+        match offset {
+            Some(offset) => arguments.push(offset),
+            None if has_more && !is_cube => {
+                arguments.push(if dimensions == 1 { "0".into() } else { format!("(int{dimensions})0") });
+            }
+            None => {}
+        }
+        match clamp {
+            Some(clamp) => arguments.push(self.value(clamp, Kind::Known(ScalarKind::Float), 0)),
+            None if status.is_some() && self.has_clamp(id) => arguments.push("0.0".into()),
+            None => {}
+        }
+        arguments.extend(status);
+    }
+
+    fn has_clamp(&self, id: ValueId) -> bool {
+        let op = self.function.op(id);
+        SAMPLES.iter().any(|row| Op::Shader(row.0) == op && row.3)
+    }
+
+    fn sample(&mut self, id: ValueId, name: &str, inputs: &[ValueId], extra: usize, has_clamp: bool, kind: ScalarKind) -> Text {
+        let (object, sampler) = (self.handle(inputs[0]), self.handle(inputs[1]));
+        let float = Kind::Known(ScalarKind::Float);
+        let mut arguments = vec![sampler, self.value(inputs[2], float, 0)];
+        for input in &inputs[4..4 + extra] {
+            arguments.push(self.value(*input, float, 0));
+        }
+        let clamp = has_clamp.then(|| inputs[4 + extra]);
+        self.optional(&mut arguments, inputs[0], inputs[3], clamp, id);
+        let kind = if name == "GatherRaw" { ScalarKind::Unsigned } else { kind };
+        Text::new(format!("{object}.{name}({})", arguments.join(", ")), p::POSTFIX, kind)
+    }
+
+    fn gather(&mut self, id: ValueId, op: ShaderOp, inputs: &[ValueId], kind: ScalarKind) -> Text {
+        let (object, sampler) = (self.handle(inputs[0]), self.handle(inputs[1]));
+        let float = Kind::Known(ScalarKind::Float);
+        let channel = self.function.number(inputs[4]).unwrap_or(0) as usize;
+        let mut arguments = vec![sampler, self.value(inputs[2], float, 0)];
+        let compares = op == ShaderOp::GatherCompare;
+        if compares {
+            arguments.push(self.value(inputs[5], float, 0));
+        }
+        self.optional(&mut arguments, inputs[0], inputs[3], None, id);
+        let compare = if compares { "Cmp" } else { "" };
+        let channel = CHANNELS[channel.min(3)];
+        // Shader model 4.1 has a single form.
+        let name = match (self.program.model, channel) {
+            ((4, _), _) | (_, "Red") => format!("Gather{compare}"),
+            _ => format!("Gather{compare}{channel}"),
+        };
+        Text::new(format!("{object}.{name}({})", arguments.join(", ")), p::POSTFIX, kind)
+    }
+
+    fn load_texture(&mut self, id: ValueId, inputs: &[ValueId], kind: ScalarKind) -> Text {
+        let object = self.handle(inputs[0]);
+        let Some((is_written, is_multisampled, dimension)) = self.found(inputs[0]).map(|resource| {
+            let is_written = resource.class == ResourceClass::UnorderedAccess;
+            (is_written, resource.shape.is_multisampled(), resource.shape.coordinates())
+        }) else {
+            return Text::new(object, p::POSTFIX, kind);
+        };
+        let place = self.index(inputs[1]);
+        let status = self.status(id);
+        let is_absent = self.function.op(inputs[2]) == Op::Undefined;
+        if is_written && status.is_none() && (is_absent || !is_multisampled) {
+            return Text::new(format!("{object}[{place}]"), p::POSTFIX, kind);
+        }
+        let level = if is_absent { "0".into() } else { self.index(inputs[2]) };
+        let mut arguments = Vec::new();
+        if is_multisampled {
+            arguments.extend([place, level]);
+        } else if is_written {
+            arguments.push(place);
+        } else {
+            arguments.push(format!("int{}({place}, {level})", dimension + 1));
+        }
+        let offset = self.offset(inputs[3]);
+        let dimensions = self.found(inputs[0]).map_or(2, |resource| resource.shape.dimensions());
+        match offset {
+            Some(offset) => arguments.push(offset),
+            None if status.is_some() && !is_written => {
+                arguments.push(if dimensions == 1 { "0".into() } else { format!("(int{dimensions})0") });
+            }
+            None => {}
+        }
+        arguments.extend(status);
+        Text::new(format!("{object}.Load({})", arguments.join(", ")), p::POSTFIX, kind)
+    }
+
+    /// Returns a load from a byte address buffer.
+    fn load_raw(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
+        let (object, offset) = (self.handle(inputs[0]), self.index(inputs[1]));
+        let (width, lanes) = (self.function.width(id), self.function.lanes(id));
+        let status = self.status(id).map_or_else(String::new, |status| format!(", {status}"));
+        if width == 32 && lanes <= 4 {
+            let count = if lanes == 1 { String::new() } else { lanes.to_string() };
+            return Text::new(format!("{object}.Load{count}({offset}{status})"), p::POSTFIX, ScalarKind::Unsigned);
+        }
+        let kind = self.kinds[id];
+        let ty = self.type_of(kind, width, lanes);
+        Text::new(format!("{object}.Load<{ty}>({offset}{status})"), p::POSTFIX, kind)
+    }
+
+    /// Returns the text and type of lanes at an offset of an element.
+    fn element_lanes(&mut self, handle: ValueId, index: ValueId, offset: ValueId, lanes: u16, width: u8) -> Option<(String, ScalarKind)> {
+        let object = self.handle(handle);
+        let index = self.index(index);
+        let root = format!("{object}[{index}]");
+        let element = self.found(handle)?.element.clone()?;
+        let base = match self.function.op(offset) {
+            Op::Undefined => Offset::default(),
+            _ => Offset::of(self.function, offset, 1),
+        };
+        let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * u32::from(width) / 8).collect();
+        self.member_lanes(&root, &element, Packing::Structured, &base, &bytes, Kind::Any)
+    }
+
+    fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
+        let (lanes, width) = (self.function.lanes(id), self.function.width(id));
+        match self.element_lanes(inputs[0], inputs[1], inputs[2], lanes, width) {
+            Some((text, kind)) => Text::new(text, p::POSTFIX, kind),
+            None => {
+                self.unknown.push("a member of a structured buffer".into());
+                Text::new("0", p::POSTFIX, self.kinds[id])
+            }
+        }
+    }
+
+    /// Returns the offset of a row of a constant buffer.
+    fn row(&self, load: ValueId) -> Offset {
+        Offset::of(self.function, self.function.input(load, 1), 16)
+    }
+
+    /// Returns lanes of a row of a constant buffer.
+    pub(super) fn constant_lanes(&mut self, load: ValueId, lanes: &[u8], want: Kind) -> Text {
+        let handle = self.function.input(load, 0);
+        let width = self.function.width(load);
+        let base = self.row(load);
+        let bytes: Vec<u32> = lanes.iter().map(|lane| u32::from(*lane) * u32::from(width) / 8).collect();
+        let Some(id) = self.resource_of(handle) else {
+            return Text::new(self.handle(handle), p::POSTFIX, self.kinds[load]);
+        };
+        let is_global = self.naming.has_global_members(id);
+        let root = if is_global { String::new() } else { self.handle(handle) };
+        let element = self.program.resources[id].element.clone();
+        if let Some(element) = &element
+            && let Some((text, kind)) = self.member_lanes(&root, element, Packing::Constant, &base, &bytes, want)
+        {
+            return Text::new(text, p::POSTFIX, kind);
+        }
+        if element.is_none() {
+            let root = self.handle(handle);
+            let row = self.function.input(load, 1);
+            let row = self.index(row);
+            let names: String = lanes.iter().map(|lane| LANES[usize::from(*lane & 3)]).collect();
+            return Text::new(format!("{root}[{row}].{names}"), p::POSTFIX, ScalarKind::Unsigned);
+        }
+        self.unknown.push("a member of a constant buffer".into());
+        Text::new("0", p::POSTFIX, self.kinds[load])
+    }
+
+    /// Returns the kind that the interface says of a value.
+    pub(super) fn declared_kind(&self, id: ValueId) -> Option<ScalarKind> {
+        super::function::declared(self.program, self.info, self.naming, self.function, id)
+    }
+
+    /// Returns the text of numbers at some offsets: one member with lanes, or a vector that is put together.
+    fn member_lanes(
+        &mut self,
+        root: &str,
+        ty: &DataType,
+        packing: Packing,
+        base: &Offset,
+        bytes: &[u32],
+        want: Kind,
+    ) -> Option<(String, ScalarKind)> {
+        let mut found: Vec<(Vec<Step>, Scalar)> = Vec::new();
+        for byte in bytes {
+            let offset = Offset { constant: base.constant.wrapping_add(*byte), terms: base.terms.clone() };
+            found.push(constant_buffer::path(self.naming, &self.program.structs, ty, packing, &offset)?);
+        }
+        let (first, scalar) = found.first()?.clone();
+        let (last, prefix) = first.split_last().map_or((None, &[][..]), |(last, prefix)| (Some(last), prefix));
+        let is_together = found.iter().all(|(steps, _)| {
+            steps.len() == first.len() && steps.split_last().map_or(&[][..], |(_, prefix)| prefix) == prefix
+        });
+        // One number.
+        if found.len() == 1 {
+            let text = self.path_text(root, &first);
+            return Some((text, scalar.kind));
+        }
+        if is_together && matches!(last, Some(Step::Lane(_))) {
+            let base = self.path_text(root, prefix);
+            let names: String = found
+                .iter()
+                .filter_map(|(steps, _)| match steps.last() {
+                    Some(Step::Lane(lane)) => LANES.get(usize::from(*lane)).copied(),
+                    _ => None,
+                })
+                .collect();
+            if names.len() == found.len() {
+                return Some((self.swizzled(base, ty, prefix, &names), scalar.kind));
+            }
+        }
+        if is_together && matches!(last, Some(Step::Entry(..))) && scalar.kind != ScalarKind::Bool {
+            if let Some(text) = self.entries(root, prefix, &found) {
+                return Some((text, scalar.kind));
+            }
+        }
+        // Numbers of several members.
+        let kind = match want {
+            Kind::Known(kind) => kind,
+            _ => scalar.kind,
+        };
+        let ty = self.type_of(kind, scalar.bits, found.len() as u16);
+        let mut parts = Vec::new();
+        for (steps, scalar) in &found {
+            let text = Text::new(self.path_text(root, steps), p::POSTFIX, scalar.kind);
+            parts.push(self.converted(text, Kind::Known(kind), scalar.bits, 1).text);
+        }
+        Some((format!("{ty}({})", parts.join(", ")), kind))
+    }
+
+    /// Returns lanes of a vector; the vector itself if these are all of its lanes in order.
+    fn swizzled(&self, base: String, root: &DataType, prefix: &[Step], names: &str) -> String {
+        let lanes = vector_at(&self.program.structs, root, prefix, self.naming);
+        match lanes {
+            Some(lanes) if usize::from(lanes) == names.len() && "xyzw".starts_with(names) => base,
+            _ => format!("{base}.{names}"),
+        }
+    }
+
+    /// Returns entries of one matrix: a row, or a selection.
+    fn entries(&mut self, root: &str, prefix: &[Step], found: &[(Vec<Step>, Scalar)]) -> Option<String> {
+        let mut pairs = Vec::new();
+        for (steps, _) in found {
+            let Some(Step::Entry(row, column)) = steps.last() else { return None };
+            pairs.push((row.clone(), column.clone()));
+        }
+        let base = self.path_text(root, prefix);
+        let is_constant = pairs.iter().all(|(row, column)| row.terms.is_empty() && column.terms.is_empty());
+        // A row of the matrix.
+        let (row, _) = pairs[0].clone();
+        let columns_are_constant = pairs.iter().all(|(_, column)| column.terms.is_empty());
+        if columns_are_constant && pairs.iter().all(|pair| pair.0 == row) {
+            let row = self.index_text(&row);
+            let names: String =
+                pairs.iter().filter_map(|(_, column)| LANES.get(column.constant as usize).copied()).collect();
+            return Some(format!("{base}[{row}].{names}"));
+        }
+        if is_constant {
+            let names: String =
+                pairs.iter().map(|(row, column)| format!("_m{}{}", row.constant, column.constant)).collect();
+            return Some(format!("{base}.{names}"));
+        }
+        None
+    }
+
+    fn index_text(&mut self, index: &Index) -> String {
+        self.terms_text(&index.terms, index.constant)
+    }
+
+    /// Returns values times numbers, plus a constant.
+    fn terms_text(&mut self, terms: &[(ValueId, u32)], constant: u32) -> String {
+        let mut parts = Vec::new();
+        for &(id, factor) in terms {
+            let want = match self.shown_kind(id) {
+                Some(ScalarKind::Float) => Kind::Known(ScalarKind::Signed),
+                _ => Kind::Integer,
+            };
+            parts.push(match factor {
+                1 => self.value(id, want, if terms.len() > 1 || constant > 0 { p::SUM } else { 0 }),
+                factor => format!("{} * {factor}", self.value(id, want, p::PRODUCT)),
+            });
+        }
+        if parts.is_empty() || constant > 0 {
+            parts.push((constant as i32).to_string());
+        }
+        parts.join(" + ")
+    }
+
+    /// Returns the text of a path.
+    fn path_text(&mut self, root: &str, steps: &[Step]) -> String {
+        let mut text = root.to_owned();
+        for step in steps {
+            match step {
+                Step::Name(name) if text.is_empty() => text.push_str(name),
+                Step::Name(name) => {
+                    text.push('.');
+                    text.push_str(name);
+                }
+                Step::Index(terms, constant) => {
+                    let index = self.terms_text(terms, *constant);
+                    text = format!("{text}[{index}]");
+                }
+                Step::Entry(row, column) => {
+                    let (row, column) = (self.index_text(row), self.index_text(column));
+                    text = format!("{text}[{row}][{column}]");
+                }
+                Step::Lane(lane) => {
+                    text.push('.');
+                    text.push(LANES.get(usize::from(*lane)).copied().unwrap_or('x'));
+                }
+            }
+        }
+        text
+    }
+
+    /// Prints an operation of a resource that is a statement. Returns whether it is one.
+    pub(super) fn resource_statement(&mut self, id: ValueId, op: ShaderOp) -> bool {
+        let function = self.function;
+        let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        match op {
+            ShaderOp::StoreBuffer | ShaderOp::StoreTexture => {
+                let (object, place) = (self.handle(inputs[0]), self.index(inputs[1]));
+                let element = self.found(inputs[0]).and_then(|resource| resource.element.clone());
+                let scalar = element.as_ref().and_then(DataType::scalar);
+                let lanes = match element {
+                    Some(DataType::Vector(_, lanes)) => lanes,
+                    Some(DataType::Scalar(_)) => 1,
+                    _ => 4,
+                };
+                let want = scalar.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
+                let value = self.cut(inputs[2], lanes, want);
+                let sample = inputs.get(3).filter(|sample| function.op(**sample) != Op::Undefined);
+                let target = match sample {
+                    Some(sample) => format!("{object}.sample[{}][{place}]", self.index(*sample)),
+                    None => format!("{object}[{place}]"),
+                };
+                self.line(&format!("{target} = {value};"));
+            }
+            ShaderOp::StoreRaw => {
+                let (object, offset) = (self.handle(inputs[0]), self.index(inputs[1]));
+                let (width, lanes) = (function.width(inputs[2]), function.lanes(inputs[2]));
+                if width == 32 && lanes <= 4 {
+                    let value = self.value(inputs[2], Kind::Known(ScalarKind::Unsigned), 0);
+                    let count = if lanes == 1 { String::new() } else { lanes.to_string() };
+                    self.line(&format!("{object}.Store{count}({offset}, {value});"));
+                } else {
+                    let value = self.value(inputs[2], Kind::Any, 0);
+                    let ty = self.type_of(self.kinds[inputs[2]], width, lanes);
+                    self.line(&format!("{object}.Store<{ty}>({offset}, {value});"));
+                }
+            }
+            ShaderOp::StoreStructured => self.store_structured(&inputs),
+            ShaderOp::AtomicResource(op) => {
+                let target = self.atomic_target(inputs[0], inputs[1]);
+                self.atomic(id, spelling::atomic(op), &target, &inputs[2..], Some(op));
+            }
+            ShaderOp::CompareExchangeResource => {
+                let target = self.atomic_target(inputs[0], inputs[1]);
+                self.atomic(id, "InterlockedCompareExchange", &target, &inputs[2..], None);
+            }
+            ShaderOp::AtomicVariable(op) => {
+                let target = self.place(inputs[0]);
+                self.atomic(id, spelling::atomic(op), &target, &inputs[1..], Some(op));
+            }
+            ShaderOp::CompareExchangeVariable => {
+                let target = self.place(inputs[0]);
+                self.atomic(id, "InterlockedCompareExchange", &target, &inputs[1..], None);
+            }
+            ShaderOp::Dimensions => self.dimensions(id, &inputs),
+            ShaderOp::WriteFeedback
+            | ShaderOp::WriteFeedbackBias
+            | ShaderOp::WriteFeedbackLevel
+            | ShaderOp::WriteFeedbackGradient => {
+                let name = match op {
+                    ShaderOp::WriteFeedback => "WriteSamplerFeedback",
+                    ShaderOp::WriteFeedbackBias => "WriteSamplerFeedbackBias",
+                    ShaderOp::WriteFeedbackLevel => "WriteSamplerFeedbackLevel",
+                    _ => "WriteSamplerFeedbackGrad",
+                };
+                let object = self.handle(inputs[0]);
+                let mut arguments = vec![self.handle(inputs[1]), self.handle(inputs[2])];
+                for input in inputs[3..].iter().filter(|input| function.op(**input) != Op::Undefined) {
+                    arguments.push(self.value(*input, Kind::Known(ScalarKind::Float), 0));
+                }
+                self.line(&format!("{object}.{name}({});", arguments.join(", ")));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Returns the first lanes of a value.
+    pub(super) fn cut(&mut self, id: ValueId, lanes: u16, want: Kind) -> String {
+        if self.function.lanes(id) <= lanes {
+            return self.value(id, want, 0);
+        }
+        if self.function.op(id) == Op::Vector {
+            let mut parts = Vec::new();
+            let mut count = 0;
+            for index in 0..self.function.inputs(id).len() {
+                let part = self.function.input(id, index);
+                if count < lanes {
+                    parts.push(self.value(part, want, 0));
+                }
+                count += self.function.lanes(part);
+            }
+            if lanes == 1 && self.function.lanes(self.function.input(id, 0)) == 1 {
+                return parts.swap_remove(0);
+            }
+        }
+        let names: String = LANES[..usize::from(lanes.min(4))].iter().collect();
+        format!("{}.{names}", self.value(id, want, p::POSTFIX))
+    }
+
+    /// Stores numbers to members of an element: one statement for each member.
+    fn store_structured(&mut self, inputs: &[ValueId]) {
+        let object = self.handle(inputs[0]);
+        let index = self.index(inputs[1]);
+        let root = format!("{object}[{index}]");
+        let Some(element) = self.found(inputs[0]).and_then(|resource| resource.element.clone()) else {
+            self.unknown.push("a member of a structured buffer".into());
+            return;
+        };
+        let base = match self.function.op(inputs[2]) {
+            Op::Undefined => Offset::default(),
+            _ => Offset::of(self.function, inputs[2], 1),
+        };
+        let value = inputs[3];
+        let (width, lanes) = (self.function.width(value), self.function.lanes(value));
+        let mut groups: Vec<(Vec<Step>, Scalar, Vec<u16>)> = Vec::new();
+        for lane in 0..lanes {
+            let constant = base.constant.wrapping_add(u32::from(lane) * u32::from(width) / 8);
+            let offset = Offset { constant, terms: base.terms.clone() };
+            let found = constant_buffer::path(self.naming, &self.program.structs, &element, Packing::Structured, &offset);
+            let Some((steps, scalar)) = found else {
+                self.unknown.push("a member of a structured buffer".into());
+                return;
+            };
+            let prefix = steps.split_last().map(|(_, prefix)| prefix.to_vec());
+            match groups.last_mut() {
+                Some((known, _, group))
+                    if known.split_last().map(|(_, prefix)| prefix.to_vec()) == prefix
+                        && matches!(steps.last(), Some(Step::Lane(_))) =>
+                {
+                    group.push(lane);
+                }
+                _ => groups.push((steps, scalar, vec![lane])),
+            }
+        }
+        for (steps, scalar, group) in groups {
+            let want = Kind::Known(scalar.kind);
+            let target = match (steps.last(), group.len()) {
+                (Some(Step::Lane(first)), count) => {
+                    let prefix = &steps[..steps.len() - 1];
+                    let names: String =
+                        LANES.iter().skip(usize::from(*first)).take(count).collect();
+                    let text = self.path_text(&root, prefix);
+                    self.swizzled(text, &element, prefix, &names)
+                }
+                _ => self.path_text(&root, &steps),
+            };
+            let text = if group.len() == usize::from(lanes) {
+                self.value(value, want, 0)
+            } else {
+                self.part(value, group[0], group.len(), want)
+            };
+            self.line(&format!("{target} = {text};"));
+        }
+    }
+
+    /// Returns some lanes of a value that follow each other.
+    fn part(&mut self, value: ValueId, first: u16, count: usize, want: Kind) -> String {
+        let function = self.function;
+        if function.lanes(value) == 1 {
+            return self.value(value, want, 0);
+        }
+        // Parts of a vector that is put together, if they end where parts do.
+        if function.op(value) == Op::Vector {
+            let (mut at, mut parts, mut lanes) = (0, Vec::new(), 0);
+            for index in 0..function.inputs(value).len() {
+                let part = function.input(value, index);
+                if at >= first && usize::from(at - first) < count {
+                    parts.push(part);
+                    lanes += usize::from(function.lanes(part));
+                }
+                at += function.lanes(part);
+            }
+            if lanes == count {
+                if let [one] = parts[..] {
+                    return self.value(one, want, 0);
+                }
+                let kind = match want {
+                    Kind::Known(kind) => kind,
+                    _ => self.kinds[value],
+                };
+                let texts: Vec<String> = parts.into_iter().map(|part| self.value(part, want, 0)).collect();
+                let ty = self.type_of(kind, function.width(value), count as u16);
+                return format!("{ty}({})", texts.join(", "));
+            }
+        }
+        let names: String = LANES.iter().skip(usize::from(first)).take(count).collect();
+        format!("{}.{names}", self.value(value, want, p::POSTFIX))
+    }
+
+    /// Returns the target of an atomic operation, and its type; for a byte address buffer the method's object and offset.
+    fn atomic_target(&mut self, handle: ValueId, coordinates: ValueId) -> (String, Option<Scalar>) {
+        let object = self.handle(handle);
+        let shape = self.found(handle).map(|resource| resource.shape);
+        match shape {
+            Some(Shape::ByteAddressBuffer) => {
+                let offset = self.index(coordinates);
+                (format!("{object}.|{offset}, "), None)
+            }
+            Some(Shape::StructuredBuffer) => {
+                let function = self.function;
+                let parts: Vec<ValueId> = match function.op(coordinates) {
+                    Op::Vector => (0..function.inputs(coordinates).len())
+                        .map(|index| function.input(coordinates, index))
+                        .collect(),
+                    _ => vec![coordinates, coordinates],
+                };
+                let (index, offset) = (parts[0], parts.get(1).copied().unwrap_or(parts[0]));
+                let lanes = self.element_lanes(handle, index, offset, 1, 32);
+                let kind = lanes.as_ref().map(|found| Scalar::new(found.1, 32));
+                (lanes.map_or(object, |found| found.0), kind)
+            }
+            _ => {
+                let scalar = self.found(handle).and_then(|resource| resource.element.as_ref()).and_then(DataType::scalar);
+                let place = self.index(coordinates);
+                (format!("{object}[{place}]"), scalar)
+            }
+        }
+    }
+
+    /// Prints an atomic operation; its earlier value goes to a variable.
+    fn atomic(&mut self, id: ValueId, name: &str, target: &(String, Option<Scalar>), values: &[ValueId], op: Option<AtomicOp>) {
+        let is_used = self.schedule.uses[id] > 0;
+        let kind = match op {
+            Some(AtomicOp::SignedMin | AtomicOp::SignedMax) => ScalarKind::Signed,
+            Some(AtomicOp::UnsignedMin | AtomicOp::UnsignedMax) => ScalarKind::Unsigned,
+            _ => target.1.map_or(ScalarKind::Unsigned, |scalar| scalar.kind),
+        };
+        let mut arguments: Vec<String> =
+            values.iter().map(|value| self.value(*value, Kind::Known(kind), 0)).collect();
+        let needs_original = matches!(name, "InterlockedExchange" | "InterlockedCompareExchange");
+        if is_used {
+            self.declare(id);
+            arguments.push(self.name(id));
+        } else if needs_original {
+            let name = self.names.take("original");
+            let ty = self.type_of(kind, self.function.width(values[0]), 1);
+            self.line(&format!("{ty} {name};"));
+            arguments.push(name);
+        }
+        let arguments = arguments.join(", ");
+        match target.0.split_once('|') {
+            Some((object, offset)) => {
+                let wide = if self.function.width(values[0]) == 64 { "64" } else { "" };
+                self.line(&format!("{object}{name}{wide}({offset}{arguments});"));
+            }
+            None => self.line(&format!("{name}({}, {arguments});", target.0)),
+        }
+    }
+
+    /// Prints the call that returns the sizes of a resource.
+    fn dimensions(&mut self, id: ValueId, inputs: &[ValueId]) {
+        if self.schedule.uses[id] == 0 {
+            return;
+        }
+        self.declare(id);
+        let (object, name) = (self.handle(inputs[0]), self.name(id));
+        let Some((shape, class)) = self.found(inputs[0]).map(|resource| (resource.shape, resource.class)) else { return };
+        let lane = |index: usize| format!("{name}.{}", LANES[index]);
+        let mut arguments = Vec::new();
+        let has_levels = !shape.is_multisampled()
+            && class == ResourceClass::ShaderResource
+            && !matches!(shape, Shape::Buffer | Shape::ByteAddressBuffer | Shape::StructuredBuffer);
+        if has_levels {
+            let level = inputs[1];
+            arguments.push(if self.function.op(level) == Op::Undefined { "0".into() } else { self.index(level) });
+        }
+        let sizes = match shape {
+            Shape::StructuredBuffer => 2,
+            Shape::TextureCube => 2,
+            Shape::TextureCubeArray => 3,
+            shape => shape.coordinates().clamp(1, 3),
+        };
+        arguments.extend((0..sizes).map(lane));
+        if has_levels || shape.is_multisampled() {
+            arguments.push(lane(3));
+        }
+        self.line(&format!("{object}.GetDimensions({});", arguments.join(", ")));
+    }
+
+    /// Returns the variable with the second result of an operation: the status of an access.
+    pub(super) fn second_result(&mut self, id: ValueId) -> String {
+        match self.status_of.get(&id) {
+            Some(name) => name.clone(),
+            None => {
+                self.unknown.push("a second result".into());
+                "0".into()
+            }
+        }
+    }
+}
+
+/// Returns the number of lanes of the vector at a path.
+fn vector_at(
+    structs: &crate::ir::shader::data_type::StructTypes,
+    root: &DataType,
+    steps: &[Step],
+    naming: &super::declaration::Naming,
+) -> Option<u16> {
+    let mut ty = root;
+    for step in steps {
+        ty = match (step, ty) {
+            (Step::Index(..), DataType::Array(element, _)) => element,
+            (Step::Name(name), DataType::Struct(id)) => {
+                let fields = &structs.get(*id)?.fields;
+                let index = (0..fields.len()).find(|index| naming.field(*id, *index) == name)?;
+                &fields[index].ty
+            }
+            _ => return None,
+        };
+    }
+    match ty {
+        DataType::Vector(_, lanes) => Some(*lanes),
+        _ => None,
+    }
+}

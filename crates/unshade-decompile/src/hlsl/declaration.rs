@@ -1,0 +1,390 @@
+//! Declarations of a program: structures, constant buffers, resources, variables; and the names of all of them.
+
+use super::names::{Names, identifier};
+use super::spelling;
+use crate::ir::hash::FastMap;
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructTypes};
+use crate::ir::shader::interface::{Resource, ResourceClass, Shape, ShaderProgram, VariableSpace};
+use crate::ir::{ResourceId, StructId, VariableId};
+
+/// The constant buffer of global variables.
+const GLOBALS: &str = "$Globals";
+
+/// The names of what a program declares.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Naming {
+    structs: FastMap<StructId, String>,
+    fields: FastMap<StructId, Vec<String>>,
+    resources: FastMap<ResourceId, String>,
+    variables: FastMap<VariableId, String>,
+    /// The structure whose members have the names of a constant buffer, if they are global.
+    global_members: FastMap<ResourceId, StructId>,
+}
+
+impl Naming {
+    /// Names everything.
+    pub(super) fn new(program: &ShaderProgram, names: &mut Names) -> Self {
+        let mut naming = Self::default();
+        for (id, resource) in program.resources.entries() {
+            let wanted = match resource.binding {
+                _ if !resource.name.is_empty() => resource.name.clone(),
+                Some(binding) => {
+                    let space = if binding.space == 0 { String::new() } else { format!("_space{}", binding.space) };
+                    format!("{}{}{space}", resource.class.letter(), binding.register)
+                }
+                None => "heap".into(),
+            };
+            if resource.binding.is_some() {
+                naming.resources.insert(id, names.take(wanted.trim_start_matches('$')));
+            }
+        }
+        for (id, resource) in program.resources.entries() {
+            if let (false, Some(DataType::Struct(structure))) = (resource.is_object, &resource.element)
+                && is_constant(resource)
+            {
+                naming.global_members.insert(id, *structure);
+                naming.name_fields(program, *structure, Some(names));
+            }
+        }
+        for (id, structure) in program.structs.entries() {
+            if !naming.fields.contains_key(&id) {
+                naming.name_fields(program, id, None);
+            }
+            let is_buffer = naming.global_members.values().any(|known| *known == id);
+            let wanted = if structure.name.is_empty() { "Data" } else { &structure.name };
+            let name = if is_buffer { identifier(wanted) } else { names.take(&capitalised(wanted)) };
+            naming.structs.insert(id, name);
+        }
+        for (id, variable) in program.variables.entries() {
+            let wanted = match variable.space {
+                _ if !variable.name.is_empty() => variable.name.as_str(),
+                VariableSpace::Group => "group",
+                VariableSpace::Constant => "table",
+                VariableSpace::Thread => "array",
+                VariableSpace::Record => "record",
+            };
+            naming.variables.insert(id, names.take(wanted));
+        }
+        naming
+    }
+
+    /// Names the members of a structure: among all global names, or among themselves.
+    fn name_fields(&mut self, program: &ShaderProgram, id: StructId, global: Option<&mut Names>) {
+        let mut own = Names::new();
+        let names = global.unwrap_or(&mut own);
+        let fields = &program.structs[id].fields;
+        let name = |(field, names): (&crate::ir::shader::data_type::StructField, &mut Names)| match field.name.is_empty() {
+            true => names.take(&format!("m{}", field.offset)),
+            false => names.take(&field.name),
+        };
+        let mut all = Vec::with_capacity(fields.len());
+        for field in fields {
+            all.push(name((field, names)));
+        }
+        self.fields.insert(id, all);
+    }
+
+    pub(super) fn resource(&self, id: ResourceId) -> &str {
+        self.resources.get(&id).map_or("resource", String::as_str)
+    }
+
+    pub(super) fn variable(&self, id: VariableId) -> &str {
+        self.variables.get(&id).map_or("variable", String::as_str)
+    }
+
+    pub(super) fn structure(&self, id: StructId) -> &str {
+        self.structs.get(&id).map_or("Data", String::as_str)
+    }
+
+    pub(super) fn field(&self, id: StructId, index: usize) -> &str {
+        self.fields.get(&id).and_then(|fields| fields.get(index)).map_or("member", String::as_str)
+    }
+
+    /// Returns whether the members of a constant buffer are global names.
+    pub(super) fn has_global_members(&self, id: ResourceId) -> bool {
+        self.global_members.contains_key(&id)
+    }
+
+    /// Returns a declaration: type, name, dimensions.
+    pub(super) fn declare(&self, ty: &DataType, name: &str) -> String {
+        let counts: String = ty.counts().iter().map(|count| format!("[{count}]")).collect();
+        format!("{} {name}{counts}", self.type_name(ty.innermost()))
+    }
+
+    /// Returns the name of a type that is no array.
+    pub(super) fn type_name(&self, ty: &DataType) -> String {
+        match ty {
+            DataType::Scalar(scalar) => spelling::scalar(*scalar).to_owned(),
+            DataType::Vector(scalar, lanes) => spelling::vector(*scalar, *lanes),
+            DataType::Matrix { scalar, rows, columns, is_row_major } => {
+                let order = if *is_row_major { "row_major " } else { "" };
+                format!("{order}{}{rows}x{columns}", spelling::scalar(*scalar))
+            }
+            DataType::Array(element, _) => self.type_name(element),
+            DataType::Struct(id) => self.structure(*id).to_owned(),
+            DataType::Named(name) => name.clone(),
+        }
+    }
+}
+
+fn capitalised(name: &str) -> String {
+    name.rsplit("::").next().unwrap_or(name).to_owned()
+}
+
+/// Returns whether a resource is a constant or texture buffer.
+pub(super) fn is_constant(resource: &Resource) -> bool {
+    matches!(resource.shape, Shape::ConstantBuffer | Shape::TextureBuffer)
+}
+
+/// Returns the declarations of a program. What has no form is added to `unknown`.
+pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<String>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for id in used_structs(program, naming) {
+        let structure = &program.structs[id];
+        lines.push(format!("struct {}", naming.structure(id)));
+        lines.push("{".into());
+        for (index, field) in structure.fields.iter().enumerate() {
+            lines.push(format!("    {};", naming.declare(&field.ty, naming.field(id, index))));
+        }
+        lines.push("};".into());
+        lines.push(String::new());
+    }
+    for (id, resource) in program.resources.entries() {
+        if resource.binding.is_none() {
+            continue;
+        }
+        if is_constant(resource) {
+            constant_buffer(program, naming, id, &mut lines);
+        } else {
+            match object(program, naming, resource) {
+                Some(ty) => {
+                    let (suffix, register) = binding(resource);
+                    lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
+                }
+                None => unknown.push(format!("the resource {}", naming.resource(id))),
+            }
+        }
+    }
+    if lines.last().is_some_and(|last| !last.is_empty()) {
+        lines.push(String::new());
+    }
+    let count = lines.len();
+    for (id, variable) in program.variables.entries() {
+        let name = naming.variable(id);
+        match variable.space {
+            VariableSpace::Group => lines.push(format!("groupshared {};", naming.declare(&variable.ty, name))),
+            VariableSpace::Constant => {
+                let declared = naming.declare(&variable.ty, name);
+                let mut values = variable.values.iter().copied();
+                let initial = initializer(&variable.ty, &program.structs, &mut values);
+                lines.push(format!("static const {declared} = {initial};"));
+            }
+            VariableSpace::Thread | VariableSpace::Record => {}
+        }
+    }
+    if lines.len() > count {
+        lines.push(String::new());
+    }
+    lines
+}
+
+/// Returns the structures that declarations need, each after those that it contains.
+fn used_structs(program: &ShaderProgram, naming: &Naming) -> Vec<StructId> {
+    let mut order = Vec::new();
+    let mut add = |ty: &DataType| collect(ty, &program.structs, &mut order, 0);
+    for (id, resource) in program.resources.entries() {
+        match &resource.element {
+            Some(DataType::Struct(structure)) if naming.has_global_members(id) => {
+                for field in &program.structs[*structure].fields {
+                    add(&field.ty);
+                }
+            }
+            Some(ty) => add(ty),
+            None => {}
+        }
+    }
+    for variable in &program.variables {
+        add(&variable.ty);
+    }
+    for function in &program.functions {
+        for parameter in &function.parameters {
+            add(&parameter.ty);
+        }
+        if let Some(result) = &function.result {
+            add(result);
+        }
+        if let Some(payload) = &function.attributes.payload {
+            add(payload);
+        }
+    }
+    order
+}
+
+fn collect(ty: &DataType, structs: &StructTypes, order: &mut Vec<StructId>, depth: usize) {
+    let DataType::Struct(id) = ty.innermost() else { return };
+    if order.contains(id) || depth > 32 {
+        return;
+    }
+    for field in structs.get(*id).map_or(&[][..], |structure| &structure.fields) {
+        collect(&field.ty, structs, order, depth + 1);
+    }
+    order.push(*id);
+}
+
+/// Prints a constant or texture buffer.
+fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lines: &mut Vec<String>) {
+    let resource = &program.resources[id];
+    let (suffix, register) = binding(resource);
+    let name = naming.resource(id);
+    let word = if resource.shape == Shape::TextureBuffer { "tbuffer" } else { "cbuffer" };
+    let members = match &resource.element {
+        Some(DataType::Struct(structure)) => Some(*structure),
+        _ => None,
+    };
+    if let (Some(structure), true) = (members, naming.has_global_members(id)) {
+        let fields = &program.structs[structure].fields;
+        let is_globals = resource.name == GLOBALS;
+        let offsets = natural_offsets(fields.iter().map(|field| &field.ty), &program.structs);
+        let is_natural = offsets.iter().zip(fields).all(|(natural, field)| *natural == field.offset);
+        let indent = if is_globals { "" } else { "    " };
+        if !is_globals {
+            lines.push(format!("{word} {name}{register}"));
+            lines.push("{".into());
+        }
+        for (index, field) in fields.iter().enumerate() {
+            let declared = naming.declare(&field.ty, naming.field(structure, index));
+            let place = if is_natural { String::new() } else { packed_at(field.offset, is_globals) };
+            lines.push(format!("{indent}{declared}{place};"));
+        }
+        if !is_globals {
+            lines.push("};".into());
+        }
+        lines.push(String::new());
+        return;
+    }
+    match &resource.element {
+        Some(ty) => {
+            let object = if word == "cbuffer" { "ConstantBuffer" } else { "TextureBuffer" };
+            lines.push(format!("{object}<{}> {name}{suffix}{register};", naming.type_name(ty)));
+        }
+        // Without reflection it is rows of words.
+        None => {
+            lines.push(format!("{word} {name}_buffer{register}"));
+            lines.push("{".into());
+            lines.push(format!("    uint4 {name}[{}];", resource.size.div_ceil(16).max(1)));
+            lines.push("};".into());
+        }
+    }
+    lines.push(String::new());
+}
+
+/// Returns where members lie that have no `packoffset`.
+fn natural_offsets<'t>(types: impl Iterator<Item = &'t DataType>, structs: &StructTypes) -> Vec<u32> {
+    let mut end = 0_u32;
+    let mut offsets = Vec::new();
+    for ty in types {
+        let size = Packing::Constant.size(ty, structs);
+        let mut offset = end.next_multiple_of(ty.scalar().map_or(4, Scalar::bytes).max(1));
+        let is_compact = matches!(ty, DataType::Scalar(_) | DataType::Vector(..));
+        if !is_compact || offset / 16 != (offset + size.max(1) - 1) / 16 {
+            offset = offset.next_multiple_of(16);
+        }
+        offsets.push(offset);
+        end = offset.saturating_add(size);
+    }
+    offsets
+}
+
+fn packed_at(offset: u32, is_global: bool) -> String {
+    let component = ["", ".y", ".z", ".w"][(offset / 4 % 4) as usize];
+    let word = if is_global { "register" } else { "packoffset" };
+    format!(" : {word}(c{}{component})", offset / 16)
+}
+
+/// Returns the dimension and the register of a resource.
+fn binding(resource: &Resource) -> (String, String) {
+    let Some(binding) = resource.binding else { return Default::default() };
+    let suffix = match binding.count {
+        Some(1) => String::new(),
+        Some(count) => format!("[{count}]"),
+        None => "[]".into(),
+    };
+    // Libraries have resources whose register is not assigned yet.
+    if binding.register == u32::MAX {
+        return (suffix, String::new());
+    }
+    let space = if binding.space == 0 { String::new() } else { format!(", space{}", binding.space) };
+    (suffix, format!(" : register({}{}{space})", resource.class.letter(), binding.register))
+}
+
+/// Returns the type of a resource that is no constant buffer.
+pub(super) fn object(program: &ShaderProgram, naming: &Naming, resource: &Resource) -> Option<String> {
+    let _ = program;
+    let is_written = resource.class == ResourceClass::UnorderedAccess;
+    let name = match resource.shape {
+        Shape::Buffer => "Buffer",
+        Shape::ByteAddressBuffer => "ByteAddressBuffer",
+        Shape::StructuredBuffer => "StructuredBuffer",
+        Shape::Texture1D => "Texture1D",
+        Shape::Texture1DArray => "Texture1DArray",
+        Shape::Texture2D => "Texture2D",
+        Shape::Texture2DArray => "Texture2DArray",
+        Shape::Texture2DMS => "Texture2DMS",
+        Shape::Texture2DMSArray => "Texture2DMSArray",
+        Shape::Texture3D => "Texture3D",
+        Shape::TextureCube => "TextureCube",
+        Shape::TextureCubeArray => "TextureCubeArray",
+        Shape::FeedbackTexture2D => return Some("FeedbackTexture2D<SAMPLER_FEEDBACK_MIN_MIP>".into()),
+        Shape::FeedbackTexture2DArray => return Some("FeedbackTexture2DArray<SAMPLER_FEEDBACK_MIN_MIP>".into()),
+        Shape::AccelerationStructure => return Some("RaytracingAccelerationStructure".into()),
+        Shape::Sampler => return Some("SamplerState".into()),
+        Shape::ComparisonSampler => return Some("SamplerComparisonState".into()),
+        Shape::ConstantBuffer | Shape::TextureBuffer => return None,
+    };
+    let order = match (is_written, resource.is_ordered) {
+        (true, true) => "RasterizerOrdered",
+        (true, false) => "RW",
+        _ => "",
+    };
+    let coherent = if resource.is_coherent { "globallycoherent " } else { "" };
+    let element = match (&resource.element, resource.shape) {
+        (_, Shape::ByteAddressBuffer) => String::new(),
+        (Some(ty), _) if resource.shape.is_multisampled() && resource.samples > 0 => {
+            format!("<{}, {}>", naming.type_name(ty), resource.samples)
+        }
+        (Some(ty), _) => format!("<{}>", naming.type_name(ty)),
+        (None, Shape::StructuredBuffer) => format!("<Words{}>", resource.size / 4),
+        (None, _) => "<float4>".into(),
+    };
+    Some(format!("{coherent}{order}{name}{element}"))
+}
+
+/// Returns the initial value of a constant.
+fn initializer(ty: &DataType, structs: &StructTypes, values: &mut impl Iterator<Item = u64>) -> String {
+    match ty {
+        DataType::Scalar(scalar) => super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits),
+        DataType::Vector(scalar, lanes) => {
+            let parts: Vec<String> = (0..*lanes)
+                .map(|_| super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits))
+                .collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        DataType::Matrix { scalar, rows, columns, .. } => {
+            let count = u32::from(*rows) * u32::from(*columns);
+            let parts: Vec<String> = (0..count)
+                .map(|_| super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits))
+                .collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        DataType::Array(element, count) => {
+            let parts: Vec<String> = (0..*count).map(|_| initializer(element, structs, values)).collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        DataType::Struct(id) => {
+            let fields = structs.get(*id).map_or(&[][..], |structure| &structure.fields);
+            let parts: Vec<String> = fields.iter().map(|field| initializer(&field.ty, structs, values)).collect();
+            format!("{{ {} }}", parts.join(", "))
+        }
+        DataType::Named(_) => "0".into(),
+    }
+}

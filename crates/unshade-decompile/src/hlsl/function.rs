@@ -1,0 +1,850 @@
+//! Functions: what is computed before printing, and statements.
+
+use super::declaration::Naming;
+use super::expression::precedence as p;
+use super::names::Names;
+use super::signature::{self, Interface};
+use super::spelling::Helper;
+use crate::edges;
+use crate::ir::dominators::Graph;
+use crate::ir::hash::FastMap;
+use crate::ir::shader::data_type::{DataType, Packing, ScalarKind};
+use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
+use crate::ir::shader::{OperandKind, ShaderOp};
+use crate::ir::{BlockId, Function, Op, ResourceId, ValueId, ValueMap};
+use crate::pass;
+use crate::schedule::{self, Schedule};
+use crate::shader::kinds::{self, Kind};
+use crate::structure::{Condition, LoopKind, Statement, Structurer};
+use crate::variables::Variables;
+use crate::Line;
+
+/// A printed function.
+pub(super) struct Printed {
+    pub(super) lines: Vec<Line>,
+    pub(super) unknown: Vec<String>,
+    pub(super) helpers: Vec<Helper>,
+    pub(super) gotos: usize,
+}
+
+/// Prints one function.
+pub(super) struct Printer<'p> {
+    pub(super) program: &'p ShaderProgram,
+    pub(super) naming: &'p Naming,
+    pub(super) info: &'p ShaderFunction,
+    pub(super) function: &'p Function,
+    pub(super) kinds: ValueMap<ScalarKind>,
+    pub(super) schedule: &'p Schedule,
+    pub(super) variables: &'p Variables,
+    pub(super) names: Names,
+    pub(super) interface: Interface,
+    pub(super) unknown: Vec<String>,
+    pub(super) helpers: Vec<Helper>,
+    /// Objects of the descriptor heap that have a name, by type and index.
+    pub(super) heap_objects: FastMap<String, String>,
+    /// Lines that must precede the current one.
+    pub(super) pending: Vec<String>,
+    /// The variables that take the status of accesses.
+    pub(super) status_of: FastMap<ValueId, String>,
+    value_names: FastMap<ValueId, String>,
+    /// Variables that are declared already.
+    declared: ValueMap<bool>,
+    used: ValueMap<bool>,
+    lines: Vec<Line>,
+    indent: usize,
+    addresses: Vec<u32>,
+    flags: Vec<String>,
+}
+
+/// Returns the name of a function without the mangling of MSVC: `?shade@@YAMM@Z` is `shade`.
+pub(super) fn plain_name(name: &str) -> String {
+    let name = name.trim_start_matches('\u{1}');
+    match name.strip_prefix('?') {
+        Some(rest) => rest.split('@').next().unwrap_or(rest).to_owned(),
+        None => name.to_owned(),
+    }
+}
+
+/// Returns the kind that the interface says of a value: of an input, a texel, a member, a variable.
+pub(super) fn declared(
+    program: &ShaderProgram,
+    info: &ShaderFunction,
+    naming: &Naming,
+    function: &Function,
+    id: ValueId,
+) -> Option<ScalarKind> {
+    let number = |id: ValueId| function.number(id).and_then(|number| usize::try_from(number).ok());
+    let resource = |handle: ValueId| {
+        let is_handle = function.op(handle) == Op::Shader(ShaderOp::Handle);
+        let number = number(function.input(handle, 0)).filter(|_| is_handle)?;
+        program.resources.get(ResourceId::new(number as u32))
+    };
+    match function.op(id) {
+        Op::Shader(op) if op.result() == OperandKind::Element => {
+            if op.input(0) == OperandKind::Handle {
+                let element = resource(function.input(id, 0))?.element.as_ref()?;
+                return element.scalar().map(|scalar| scalar.kind);
+            }
+            let elements = match op {
+                ShaderOp::LoadOutputControlPoint => &info.outputs,
+                ShaderOp::LoadPatchConstant => &info.patch,
+                _ => &info.inputs,
+            };
+            elements.get(number(function.input(id, 0))?).map(|element| element.scalar.kind)
+        }
+        Op::Shader(ShaderOp::LoadRaw) if function.width(id) == 32 => Some(ScalarKind::Unsigned),
+        Op::Shader(ShaderOp::LoadStructured) => {
+            let element = resource(function.input(id, 0))?.element.as_ref()?;
+            let offset = match function.op(function.input(id, 2)) {
+                Op::Undefined => super::constant_buffer::Offset::default(),
+                _ => super::constant_buffer::Offset::of(function, function.input(id, 2), 1),
+            };
+            let found =
+                super::constant_buffer::path(naming, &program.structs, element, Packing::Structured, &offset)?;
+            Some(found.1.kind)
+        }
+        Op::Lanes(lanes) => {
+            let load = function.input(id, 0);
+            if function.op(load) != Op::Shader(ShaderOp::LoadConstant) {
+                return None;
+            }
+            constant_kind(program, naming, function, load, *lanes.numbers().first()?)
+        }
+        Op::Shader(ShaderOp::LoadConstant) => constant_kind(program, naming, function, id, 0),
+        Op::Load(_) => place_kind(program, info, function, function.input(id, 0)),
+        Op::Shader(ShaderOp::Argument) => {
+            let parameter = info.parameters.get(number(function.input(id, 0))?)?;
+            parameter.ty.scalar().map(|scalar| scalar.kind)
+        }
+        Op::Invoke(callee) => {
+            let name = &function.callees[callee].name;
+            let callee = program.functions.iter().find(|function| function.name == *name)?;
+            callee.result.as_ref()?.scalar().map(|scalar| scalar.kind)
+        }
+        _ => None,
+    }
+}
+
+fn constant_kind(
+    program: &ShaderProgram,
+    naming: &Naming,
+    function: &Function,
+    load: ValueId,
+    lane: u8,
+) -> Option<ScalarKind> {
+    let handle = function.input(load, 0);
+    let number = function.number(function.input(handle, 0))?;
+    let resource = program.resources.get(ResourceId::new(number as u32))?;
+    let Some(element) = &resource.element else { return Some(ScalarKind::Unsigned) };
+    let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), 16);
+    offset.constant = offset.constant.wrapping_add(u32::from(lane) * u32::from(function.width(load)) / 8);
+    let found = super::constant_buffer::path(naming, &program.structs, element, Packing::Constant, &offset)?;
+    Some(found.1.kind)
+}
+
+/// Returns the kind of the number at a place.
+fn place_kind(program: &ShaderProgram, info: &ShaderFunction, function: &Function, place: ValueId) -> Option<ScalarKind> {
+    fn ty<'t>(
+        program: &'t ShaderProgram,
+        info: &'t ShaderFunction,
+        function: &Function,
+        place: ValueId,
+        depth: usize,
+    ) -> Option<&'t DataType> {
+        let number = |index: usize| function.number(function.input(place, index)).map(|number| number as usize);
+        if depth > 64 {
+            return None;
+        }
+        match function.op(place) {
+            Op::Shader(ShaderOp::Variable) => {
+                program.variables.get(crate::ir::VariableId::new(number(0)? as u32)).map(|variable| &variable.ty)
+            }
+            Op::Shader(ShaderOp::ArgumentPlace) => info.parameters.get(number(0)?).map(|parameter| &parameter.ty),
+            Op::Shader(ShaderOp::MeshPayload) => info.attributes.payload.as_ref(),
+            Op::Shader(ShaderOp::Element) => match ty(program, info, function, function.input(place, 0), depth + 1)? {
+                DataType::Array(element, _) => Some(element),
+                other => Some(other),
+            },
+            Op::Shader(ShaderOp::Field) => match ty(program, info, function, function.input(place, 0), depth + 1)? {
+                DataType::Struct(id) => program.structs.get(*id)?.fields.get(number(1)?).map(|field| &field.ty),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+    ty(program, info, function, place, 0)?.scalar().map(|scalar| scalar.kind)
+}
+
+/// Prints a function of a program.
+pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, index: usize) -> Printed {
+    let info = &program.functions[index];
+    let mut function = info.function.clone();
+    let graph = Graph::new(&function);
+    edges::merge_edges(&mut function, &graph);
+    edges::split_critical_edges(&mut function);
+    let graph = Graph::new(&function);
+    pass::hoist(&mut function, &graph);
+    let used = function.used();
+    for block in &mut function.blocks {
+        block.phis.retain(|phi| used[*phi]);
+    }
+    let kinds = kinds::find(&function, &|id| declared(program, info, naming, &function, id));
+    let schedule = Schedule::new(&function, &graph, &used);
+    let can_share = |a: ValueId, b: ValueId| {
+        function.width(a) == function.width(b)
+            && function.lanes(a) == function.lanes(b)
+            && (kinds[a] == kinds[b] || kinds[a] != ScalarKind::Float && kinds[b] != ScalarKind::Float)
+    };
+    let variables = Variables::new(&function, &graph, &schedule, &can_share);
+    let weight = |block: BlockId| schedule.statements[block].len() + variables.copies[block].len();
+    let is_preset =
+        |block: BlockId| schedule.statements[block].is_empty() && variables.is_preset(&function, block);
+    let (statements, gotos) = {
+        let mut structurer = Structurer::new(&function, &graph, weight, is_preset);
+        (structurer.run(), structurer.gotos)
+    };
+    let mut names = names.clone();
+    let interface = signature::interface(program, naming, &mut names, index);
+    let mut printer = Printer {
+        program,
+        naming,
+        info,
+        function: &function,
+        kinds,
+        schedule: &schedule,
+        variables: &variables,
+        names,
+        interface,
+        unknown: Vec::new(),
+        helpers: Vec::new(),
+        heap_objects: FastMap::default(),
+        pending: Vec::new(),
+        status_of: FastMap::default(),
+        value_names: FastMap::default(),
+        declared: ValueMap::filled(false, function.values.len()),
+        used,
+        lines: Vec::new(),
+        indent: 1,
+        addresses: Vec::new(),
+        flags: Vec::new(),
+    };
+    let lines = printer.run(&statements);
+    Printed { lines, unknown: printer.unknown, helpers: printer.helpers, gotos }
+}
+
+impl Printer<'_> {
+    fn run(&mut self, statements: &[Statement]) -> Vec<Line> {
+        self.find_status();
+        let places = Placement::new(self, statements);
+        self.statements(statements);
+        if self.interface.result.is_some() && !self.lines.last().is_some_and(|line| line.text.trim() == self.return_text())
+        {
+            let text = self.return_text();
+            self.line(&text);
+        }
+        let plain = |text: &str| Line { text: text.to_owned(), addresses: Vec::new() };
+        let mut lines: Vec<Line> = self.interface.structs.iter().chain(&self.interface.head).map(|text| plain(text)).collect();
+        lines.push(plain("{"));
+        for text in &self.interface.prologue {
+            lines.push(plain(&format!("    {text}")));
+        }
+        for (class, _) in places.outer {
+            let ty = self.type_of(self.kinds[class], self.function.width(class), self.function.lanes(class));
+            let name = self.name(class);
+            lines.push(plain(&format!("    {ty} {name};")));
+        }
+        for variable in self.local_variables() {
+            lines.push(plain(&format!("    {variable};")));
+        }
+        let mut status: Vec<&String> = self.status_of.values().collect();
+        status.sort();
+        for name in status {
+            lines.push(plain(&format!("    uint {name};")));
+        }
+        for flag in &self.flags {
+            lines.push(plain(&format!("    bool {flag} = false;")));
+        }
+        lines.append(&mut self.lines);
+        lines.push(plain("}"));
+        direct_return(&mut lines);
+        lines
+    }
+
+    /// Names the variables for the status of accesses.
+    fn find_status(&mut self) {
+        for (id, value) in self.function.values.entries() {
+            if matches!(value.op, Op::Result(1)) && self.used[id] && !self.function.is_replaced(id) {
+                let access = self.function.input(id, 0);
+                if !self.status_of.contains_key(&access) {
+                    let name = self.names.take("status");
+                    self.status_of.insert(access, name);
+                }
+            }
+        }
+    }
+
+    /// Returns the declarations of the variables of the thread that the function uses.
+    fn local_variables(&self) -> Vec<String> {
+        let mut declared = Vec::new();
+        for (id, variable) in self.program.variables.entries() {
+            let is_local = variable.space == crate::ir::shader::interface::VariableSpace::Thread;
+            let is_here = |value: ValueId| {
+                self.function.op(value) == Op::Shader(ShaderOp::Variable)
+                    && self.function.number(self.function.input(value, 0)) == Some(u64::from(id.number()))
+            };
+            if is_local && self.function.values.keys().any(|value| self.used[value] && is_here(value)) {
+                declared.push(self.naming.declare(&variable.ty, self.naming.variable(id)));
+            }
+        }
+        declared
+    }
+
+    fn return_text(&self) -> String {
+        match &self.interface.result {
+            Some(result) => format!("return {result};"),
+            None => "return;".into(),
+        }
+    }
+
+    /// Adds a line, after those that must precede it.
+    pub(super) fn line(&mut self, text: &str) {
+        let pending = std::mem::take(&mut self.pending);
+        let addresses = std::mem::take(&mut self.addresses);
+        for text in pending.iter().map(String::as_str).chain([text]) {
+            let text = format!("{}{text}", "    ".repeat(self.indent));
+            self.lines.push(Line { text, addresses: addresses.clone() });
+        }
+    }
+
+    /// Returns whether a value has a variable.
+    pub(super) fn has_variable(&self, id: ValueId) -> bool {
+        if matches!(self.function.op(id), Op::Phi) {
+            return true;
+        }
+        !self.schedule.inline[id] && !schedule::is_leaf(self.function, id) && self.function.width(id) > 0
+    }
+
+    /// Returns the name of the variable of a value.
+    pub(super) fn name(&mut self, id: ValueId) -> String {
+        let class = self.variables.of(id);
+        if let Some(name) = self.value_names.get(&class) {
+            return name.clone();
+        }
+        let wanted = match self.function.op(class) {
+            Op::Phi if self.kinds[class] != ScalarKind::Float && self.function.lanes(class) == 1 => "n",
+            Op::Shader(ShaderOp::Dimensions) => "size",
+            Op::Shader(ShaderOp::NewRayQuery) => "query",
+            _ => "v",
+        };
+        let name = self.names.take(&format!("{wanted}{}", self.value_names.len()));
+        self.value_names.insert(class, name.clone());
+        name
+    }
+
+    /// Declares the variable of a value on a line of its own, unless it is declared already.
+    pub(super) fn declare(&mut self, id: ValueId) {
+        let class = self.variables.of(id);
+        if !std::mem::replace(&mut self.declared[class], true) {
+            let name = self.name(id);
+            let ty = match self.function.op(id) {
+                Op::Shader(ShaderOp::Dimensions) => "uint4".into(),
+                _ => self.type_of(self.kinds[class], self.function.width(id), self.function.lanes(id)),
+            };
+            self.line(&format!("{ty} {name};"));
+        }
+    }
+
+    fn statements(&mut self, list: &[Statement]) {
+        for statement in list {
+            self.statement(statement);
+        }
+    }
+
+    fn braced(&mut self, head: &str, body: &[Statement]) {
+        self.line(head);
+        self.line("{");
+        self.indent += 1;
+        self.statements(body);
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
+        match test {
+            Condition::Flag(flag) => format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
+            Condition::Value(id) if holds => self.value(id, Kind::Known(ScalarKind::Bool), 0),
+            Condition::Value(id) => self.negated(id),
+        }
+    }
+
+    /// Returns the opposite of a condition.
+    fn negated(&mut self, id: ValueId) -> String {
+        let function = self.function;
+        let bool = Kind::Known(ScalarKind::Bool);
+        if !self.has_variable(id) {
+            if function.op(id) == Op::BoolNot {
+                return self.value(function.input(id, 0), bool, 0);
+            }
+            if let Some((_, text)) = self.opposite(id) {
+                return text;
+            }
+        }
+        format!("!{}", self.value(id, bool, p::UNARY))
+    }
+
+    /// Returns the opposite of a comparison as a comparison.
+    fn opposite(&mut self, id: ValueId) -> Option<(Op, String)> {
+        let op = self.function.op(id);
+        let operator = match op {
+            Op::Equal => "!=",
+            Op::NotEqual => "==",
+            Op::Less | Op::SignedLess => ">=",
+            Op::LessEqual | Op::SignedLessEqual => ">",
+            _ => return None,
+        };
+        let text = self.value(id, Kind::Known(ScalarKind::Bool), 0);
+        let old = match op {
+            Op::Equal => " == ",
+            Op::NotEqual => " != ",
+            Op::Less | Op::SignedLess => " < ",
+            _ => " <= ",
+        };
+        let (left, right) = split_once_at_top(&text, old)?;
+        Some((op, format!("{left} {operator} {right}")))
+    }
+
+    fn flag(&mut self, flag: u32) -> String {
+        let name = format!("skip{}", flag + 1);
+        if !self.flags.contains(&name) {
+            self.flags.push(name.clone());
+        }
+        name
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Block(block) => self.block(*block),
+            Statement::If { condition, then, otherwise } => self.choice_statement(*condition, then, otherwise),
+            Statement::Loop { kind: LoopKind::Endless, body } => self.braced("while (true)", body),
+            Statement::Loop { kind: LoopKind::Once, body } => {
+                self.line("do");
+                self.line("{");
+                self.indent += 1;
+                self.statements(body);
+                self.indent -= 1;
+                self.line("} while (false);");
+            }
+            Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
+                let text = self.condition((*condition, *holds));
+                self.braced(&format!("while ({text})"), body);
+            }
+            Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
+                self.line("do");
+                self.line("{");
+                self.indent += 1;
+                self.statements(body);
+                self.indent -= 1;
+                let text = self.condition((*condition, *holds));
+                self.line(&format!("}} while ({text});"));
+            }
+            Statement::Switch { selector, cases } => {
+                let text = self.value(*selector, Kind::Integer, 0);
+                self.line(&format!("switch ({text})"));
+                self.line("{");
+                for (numbers, is_default, body) in cases {
+                    let width = self.function.width(*selector);
+                    for number in numbers {
+                        let number = super::expression::literal(*number, ScalarKind::Signed, width);
+                        self.line(&format!("case {number}:"));
+                    }
+                    if *is_default {
+                        self.line("default:");
+                    }
+                    self.indent += 1;
+                    self.statements(body);
+                    self.indent -= 1;
+                }
+                self.line("}");
+            }
+            Statement::Break => self.line("break;"),
+            Statement::Continue => self.line("continue;"),
+            Statement::Return => {
+                let text = self.return_text();
+                if self.info.result.is_none() {
+                    self.line(&text);
+                }
+            }
+            Statement::Goto(block) => {
+                self.unknown.push("a jump".into());
+                self.line(&format!("// goto block {}", block.number()));
+            }
+            Statement::Label(block) => self.line(&format!("// block {}", block.number())),
+            Statement::Set(flag, is_set) => {
+                let name = self.flag(*flag);
+                self.line(&format!("{name} = {is_set};"));
+            }
+        }
+    }
+
+    fn choice_statement(&mut self, condition: (Condition, bool), then: &[Statement], otherwise: &[Statement]) {
+        let text = self.condition(condition);
+        self.braced(&format!("if ({text})"), then);
+        let mut rest = otherwise;
+        while !rest.is_empty() {
+            match rest {
+                [Statement::If { condition, then, otherwise }] => {
+                    let text = self.condition(*condition);
+                    self.braced(&format!("else if ({text})"), then);
+                    rest = otherwise;
+                }
+                others => {
+                    self.braced("else", others);
+                    rest = &[];
+                }
+            }
+        }
+    }
+
+    fn block(&mut self, block: BlockId) {
+        let schedule = self.schedule;
+        for &id in &schedule.statements[block] {
+            self.item(id);
+        }
+        self.copies(block);
+    }
+
+    /// Prints a statement: an effect, or a value with a variable.
+    fn item(&mut self, id: ValueId) {
+        let address = self.function.values[id].address;
+        if address != crate::ir::NO_ADDRESS {
+            self.addresses.push(address);
+        }
+        let function = self.function;
+        match function.op(id) {
+            Op::Unlifted(note) => {
+                let text = function.notes[note].clone();
+                self.unknown.push(text.clone());
+                self.line(&format!("// {text}"));
+                if self.schedule.uses[id] > 0 && function.width(id) > 0 {
+                    self.declare(id);
+                }
+            }
+            Op::Store(_) => {
+                let (target, scalar) = self.place(function.input(id, 0));
+                let want = scalar.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
+                let value = self.value(function.input(id, 1), want, 0);
+                self.line(&format!("{target} = {value};"));
+            }
+            Op::Return => {
+                let want = self.info.result.as_ref().and_then(DataType::scalar);
+                let want = want.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
+                let value = self.value(function.input(id, 0), want, 0);
+                self.line(&format!("return {value};"));
+            }
+            Op::Shader(op) => {
+                if !self.stage_statement(id, op) && !self.resource_statement(id, op) && !self.query_statement(id, op) {
+                    self.set(id);
+                }
+            }
+            _ => self.set(id),
+        }
+    }
+
+    /// Prints a value as an assignment to its variable, or as a call without a result.
+    fn set(&mut self, id: ValueId) {
+        let is_used = self.schedule.uses[id] > 0 && self.function.width(id) > 0;
+        if !is_used && !self.function.is_kept(id) && !self.status_of.contains_key(&id) {
+            return;
+        }
+        let class = self.variables.of(id);
+        let kind = self.kinds[class];
+        let text = self.definition(id, Kind::Known(kind));
+        if !is_used {
+            self.line(&format!("{text};"));
+            return;
+        }
+        let name = self.name(id);
+        let is_declared = std::mem::replace(&mut self.declared[class], true);
+        if is_declared {
+            self.line(&format!("{name} = {text};"));
+        } else {
+            let precise = if self.function.values[id].is_precise { "precise " } else { "" };
+            let ty = self.type_of(kind, self.function.width(id), self.function.lanes(id));
+            self.line(&format!("{precise}{ty} {name} = {text};"));
+        }
+    }
+
+    /// Returns the text that computes a value which has a variable.
+    fn definition(&mut self, id: ValueId, want: Kind) -> String {
+        let text = self.computed(id, want);
+        let (width, lanes) = (self.function.width(id), self.function.lanes(id));
+        self.converted(text, want, width, lanes).text
+    }
+
+    /// Assigns the variables of the phis after a block.
+    fn copies(&mut self, block: BlockId) {
+        let copies = self.variables.copies[block].clone();
+        let mut left: Vec<(ValueId, ValueId)> = copies;
+        while !left.is_empty() {
+            // A variable is set when no other copy reads it any more.
+            let free = left.iter().position(|(phi, _)| {
+                let class = self.variables.of(*phi);
+                left.iter().all(|(other, input)| other == phi || !self.reads(*input, class))
+            });
+            match free {
+                Some(index) => {
+                    let (phi, input) = left.remove(index);
+                    self.copy(phi, input);
+                }
+                None => {
+                    // A cycle: one variable's old value is kept.
+                    let (phi, input) = left[0];
+                    let kept = self.names.take("kept");
+                    let ty = self.type_of(self.kinds[self.variables.of(phi)], self.function.width(phi), self.function.lanes(phi));
+                    let name = self.name(phi);
+                    self.line(&format!("{ty} {kept} = {name};"));
+                    left.remove(0);
+                    self.copy(phi, input);
+                    let class = self.variables.of(phi);
+                    let old = self.value_names.insert(class, kept);
+                    let rest = std::mem::take(&mut left);
+                    for (phi, input) in rest {
+                        let reads = self.reads(input, class);
+                        if reads {
+                            self.copy(phi, input);
+                        } else {
+                            left.push((phi, input));
+                        }
+                    }
+                    if let Some(old) = old {
+                        self.value_names.insert(class, old);
+                    }
+                }
+            }
+        }
+    }
+
+    fn copy(&mut self, phi: ValueId, input: ValueId) {
+        let kind = self.kinds[self.variables.of(phi)];
+        let text = self.value(input, Kind::Known(kind), 0);
+        let name = self.name(phi);
+        self.line(&format!("{name} = {text};"));
+    }
+
+    /// Returns whether the text of a value contains a variable.
+    fn reads(&self, id: ValueId, class: ValueId) -> bool {
+        let mut found = false;
+        self.each_variable(id, &mut |variable| found |= self.variables.of(variable) == class);
+        found
+    }
+
+    /// Visits the variables in the text of a value.
+    fn each_variable(&self, root: ValueId, visit: &mut dyn FnMut(ValueId)) {
+        let mut stack = vec![root];
+        while let Some(id) = stack.pop() {
+            if self.has_variable(id) {
+                visit(id);
+                continue;
+            }
+            for index in 0..self.function.inputs(id).len() {
+                let input = self.function.input(id, index);
+                if input != ValueId::NONE {
+                    stack.push(input);
+                }
+            }
+        }
+    }
+
+    /// Prints an operation of a ray query. Returns whether it is one.
+    fn query_statement(&mut self, id: ValueId, op: ShaderOp) -> bool {
+        let _ = id;
+        if op.result() == OperandKind::Object || op.input(0) == OperandKind::Object {
+            self.unknown.push(format!("the operation {op}"));
+            self.line(&format!("// {op}"));
+            return true;
+        }
+        false
+    }
+}
+
+/// Splits a text at an operator that is outside of parentheses, if that occurs once.
+fn split_once_at_top<'t>(text: &'t str, operator: &str) -> Option<(&'t str, &'t str)> {
+    let mut depth = 0_i32;
+    let mut found = None;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            '?' if depth == 0 => return None,
+            _ if depth == 0 && text[at..].starts_with(operator) => {
+                if found.replace(at).is_some() {
+                    return None;
+                }
+            }
+            _ => {}
+        }
+    }
+    let at = found?;
+    Some((&text[..at], &text[at + operator.len()..]))
+}
+
+/// Returns a result at once if it is set on the line before the return, and only there.
+fn direct_return(lines: &mut Vec<Line>) {
+    let count = lines.len();
+    if count < 3 {
+        return;
+    }
+    let returned = lines[count - 2].text.trim().to_owned();
+    let Some(name) = returned.strip_prefix("return ").and_then(|rest| rest.strip_suffix(';')) else { return };
+    let set = lines[count - 3].text.trim().to_owned();
+    let Some(value) = set.strip_prefix(&format!("{name} = ")).and_then(|rest| rest.strip_suffix(';')) else { return };
+    let word = |line: &Line| {
+        line.text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
+    };
+    // The declaration, the assignment and the return.
+    if name.contains('.') || lines.iter().filter(|line| word(line)).count() != 3 {
+        return;
+    }
+    let Some(declaration) = lines.iter().position(|line| line.text.ends_with(&format!(" {name};")) && line.text.starts_with("    ")) else {
+        return;
+    };
+    lines[count - 3].text = format!("    return {value};");
+    lines.remove(count - 2);
+    lines.remove(declaration);
+}
+
+/// Where variables are declared: at the start of the function, unless they are set before all uses in one scope.
+struct Placement {
+    outer: Vec<(ValueId, usize)>,
+}
+
+impl Placement {
+    /// Finds the variables that are declared at the start, and marks them as declared.
+    fn new(printer: &mut Printer<'_>, statements: &[Statement]) -> Self {
+        let mut walk = Walk { scopes: vec![None], found: FastMap::default(), order: Vec::new() };
+        walk.list(printer, statements, 0);
+        let mut outer = Vec::new();
+        for class in &walk.order {
+            let seen = &walk.found[class];
+            if !seen.is_local {
+                outer.push((*class, 0));
+                printer.declared[*class] = true;
+            }
+        }
+        Self { outer }
+    }
+}
+
+/// What is known of a variable.
+struct Seen {
+    /// The scope of the first assignment.
+    scope: usize,
+    /// Whether it is set first, and all else is in that scope.
+    is_local: bool,
+}
+
+/// A walk through the statements, with the parents of scopes.
+struct Walk {
+    scopes: Vec<Option<usize>>,
+    found: FastMap<ValueId, Seen>,
+    order: Vec<ValueId>,
+}
+
+impl Walk {
+    fn list(&mut self, printer: &Printer<'_>, list: &[Statement], scope: usize) {
+        for statement in list {
+            match statement {
+                Statement::Block(block) => self.block(printer, *block, scope),
+                Statement::If { condition, then, otherwise } => {
+                    self.test(printer, condition.0, scope);
+                    for body in [then, otherwise] {
+                        let inner = self.inner(scope);
+                        self.list(printer, body, inner);
+                    }
+                }
+                Statement::Loop { kind, body } => {
+                    let inner = self.inner(scope);
+                    match kind {
+                        LoopKind::While(condition, _) => self.test(printer, *condition, scope),
+                        LoopKind::DoWhile(condition, _) => {
+                            self.list(printer, body, inner);
+                            // The condition is outside of the body's scope.
+                            self.test(printer, *condition, scope);
+                            continue;
+                        }
+                        _ => {}
+                    }
+                    self.list(printer, body, inner);
+                }
+                Statement::Switch { selector, cases } => {
+                    self.read(printer, *selector, scope);
+                    for case in cases {
+                        // Cases share a scope, but a declaration in one would be skipped by the others.
+                        let inner = self.inner(scope);
+                        self.list(printer, &case.2, inner);
+                        for seen in self.found.values_mut() {
+                            seen.is_local &= seen.scope != inner;
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn inner(&mut self, scope: usize) -> usize {
+        self.scopes.push(Some(scope));
+        self.scopes.len() - 1
+    }
+
+    fn test(&mut self, printer: &Printer<'_>, condition: Condition, scope: usize) {
+        if let Condition::Value(id) = condition {
+            self.read(printer, id, scope);
+        }
+    }
+
+    fn block(&mut self, printer: &Printer<'_>, block: BlockId, scope: usize) {
+        for &item in &printer.schedule.statements[block] {
+            for index in 0..printer.function.inputs(item).len() {
+                let input = printer.function.input(item, index);
+                if input != ValueId::NONE {
+                    self.read(printer, input, scope);
+                }
+            }
+            if printer.function.width(item) > 0 && printer.schedule.uses[item] > 0 {
+                self.occur(printer.variables.of(item), scope, true);
+            }
+        }
+        for &(phi, input) in &printer.variables.copies[block] {
+            self.read(printer, input, scope);
+            // Phis are set on several edges.
+            self.occur(printer.variables.of(phi), scope, false);
+        }
+    }
+
+    fn read(&mut self, printer: &Printer<'_>, id: ValueId, scope: usize) {
+        let mut all = Vec::new();
+        printer.each_variable(id, &mut |variable| all.push(printer.variables.of(variable)));
+        for class in all {
+            self.occur(class, scope, false);
+        }
+    }
+
+    fn occur(&mut self, class: ValueId, scope: usize, is_set: bool) {
+        match self.found.get_mut(&class) {
+            None => {
+                self.order.push(class);
+                self.found.insert(class, Seen { scope, is_local: is_set });
+            }
+            Some(seen) => {
+                let mut at = Some(scope);
+                while let Some(inner) = at
+                    && inner != seen.scope
+                {
+                    at = self.scopes[inner];
+                }
+                seen.is_local &= at.is_some();
+            }
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Names of types and functions.
+
+use crate::ir::shader::data_type::{Scalar, ScalarKind};
+use crate::ir::shader::{AtomicOp, ShaderOp, Signedness, WaveOp};
+
+/// Returns the name of a number's type.
+pub(super) fn scalar(scalar: Scalar) -> &'static str {
+    match (scalar.kind, scalar.bits, scalar.is_minimum) {
+        (ScalarKind::Bool, ..) => "bool",
+        (ScalarKind::Float, 16, true) => "min16float",
+        (ScalarKind::Float, 16, false) => "float16_t",
+        (ScalarKind::Float, 64, _) => "double",
+        (ScalarKind::Float, ..) => "float",
+        (ScalarKind::Signed, 16, true) => "min16int",
+        (ScalarKind::Signed, 16, false) => "int16_t",
+        (ScalarKind::Signed, 64, _) => "int64_t",
+        (ScalarKind::Signed, ..) => "int",
+        (ScalarKind::Unsigned, 16, true) => "min16uint",
+        (ScalarKind::Unsigned, 16, false) => "uint16_t",
+        (ScalarKind::Unsigned, 64, _) => "uint64_t",
+        (ScalarKind::Unsigned, ..) => "uint",
+    }
+}
+
+/// Returns the name of a vector's type.
+pub(super) fn vector(of: Scalar, lanes: u16) -> String {
+    let name = scalar(of);
+    match lanes {
+        1 => name.to_owned(),
+        2..=4 => format!("{name}{lanes}"),
+        _ => format!("vector<{name}, {lanes}>"),
+    }
+}
+
+/// Functions that take the inputs of an operation as they are.
+const FUNCTIONS: &[(ShaderOp, &str)] = &[
+    (ShaderOp::Saturate, "saturate"),
+    (ShaderOp::Sine, "sin"),
+    (ShaderOp::Cosine, "cos"),
+    (ShaderOp::Tangent, "tan"),
+    (ShaderOp::ArcSine, "asin"),
+    (ShaderOp::ArcCosine, "acos"),
+    (ShaderOp::ArcTangent, "atan"),
+    (ShaderOp::HyperbolicSine, "sinh"),
+    (ShaderOp::HyperbolicCosine, "cosh"),
+    (ShaderOp::HyperbolicTangent, "tanh"),
+    (ShaderOp::Exp2, "exp2"),
+    (ShaderOp::Log2, "log2"),
+    (ShaderOp::Exp, "exp"),
+    (ShaderOp::Log, "log"),
+    (ShaderOp::Log10, "log10"),
+    (ShaderOp::Power, "pow"),
+    (ShaderOp::Fraction, "frac"),
+    (ShaderOp::ReciprocalSqrt, "rsqrt"),
+    (ShaderOp::Reciprocal, "rcp"),
+    (ShaderOp::RoundEven, "round"),
+    (ShaderOp::Floor, "floor"),
+    (ShaderOp::Ceiling, "ceil"),
+    (ShaderOp::Truncate, "trunc"),
+    (ShaderOp::FloatRemainder, "fmod"),
+    (ShaderOp::IsNan, "isnan"),
+    (ShaderOp::IsInfinite, "isinf"),
+    (ShaderOp::IsFinite, "isfinite"),
+    (ShaderOp::IsNormal, "isnormal"),
+    (ShaderOp::FloatMin, "min"),
+    (ShaderOp::FloatMax, "max"),
+    (ShaderOp::MultiplyAdd, "mad"),
+    (ShaderOp::Fma, "fma"),
+    (ShaderOp::Dot, "dot"),
+    (ShaderOp::Normalize, "normalize"),
+    (ShaderOp::Length, "length"),
+    (ShaderOp::Lerp, "lerp"),
+    (ShaderOp::Cross, "cross"),
+    (ShaderOp::Sign, "sign"),
+    (ShaderOp::DerivativeXCoarse, "ddx_coarse"),
+    (ShaderOp::DerivativeYCoarse, "ddy_coarse"),
+    (ShaderOp::DerivativeXFine, "ddx_fine"),
+    (ShaderOp::DerivativeYFine, "ddy_fine"),
+    (ShaderOp::HalfToFloat, "f16tof32"),
+    (ShaderOp::FloatToHalf, "f32tof16"),
+    (ShaderOp::MakeDouble, "asdouble"),
+    (ShaderOp::SignedMin, "min"),
+    (ShaderOp::SignedMax, "max"),
+    (ShaderOp::UnsignedMin, "min"),
+    (ShaderOp::UnsignedMax, "max"),
+    (ShaderOp::SignedAbs, "abs"),
+    (ShaderOp::IntegerMultiplyAdd(Signedness::Signed), "mad"),
+    (ShaderOp::IntegerMultiplyAdd(Signedness::Unsigned), "mad"),
+    (ShaderOp::ReverseBits, "reversebits"),
+    (ShaderOp::CountBits, "countbits"),
+    (ShaderOp::FirstBitLow, "firstbitlow"),
+    (ShaderOp::FirstBitHighUnsigned, "firstbithigh"),
+    (ShaderOp::FirstBitHighSigned, "firstbithigh"),
+    (ShaderOp::WaveIsFirstLane, "WaveIsFirstLane"),
+    (ShaderOp::WaveLaneIndex, "WaveGetLaneIndex"),
+    (ShaderOp::WaveLaneCount, "WaveGetLaneCount"),
+    (ShaderOp::WaveAnyTrue, "WaveActiveAnyTrue"),
+    (ShaderOp::WaveAllTrue, "WaveActiveAllTrue"),
+    (ShaderOp::WaveAllEqual, "WaveActiveAllEqual"),
+    (ShaderOp::WaveBallot, "WaveActiveBallot"),
+    (ShaderOp::WaveReadLaneAt, "WaveReadLaneAt"),
+    (ShaderOp::WaveReadLaneFirst, "WaveReadLaneFirst"),
+    (ShaderOp::WaveCountBits, "WaveActiveCountBits"),
+    (ShaderOp::WavePrefixCountBits, "WavePrefixCountBits"),
+    (ShaderOp::WaveMatch, "WaveMatch"),
+    (ShaderOp::WaveMultiPrefixCountBits, "WaveMultiPrefixCountBits"),
+    (ShaderOp::QuadReadLaneAt, "QuadReadLaneAt"),
+    (ShaderOp::QuadRead(crate::ir::shader::QuadDirection::X), "QuadReadAcrossX"),
+    (ShaderOp::QuadRead(crate::ir::shader::QuadDirection::Y), "QuadReadAcrossY"),
+    (ShaderOp::QuadRead(crate::ir::shader::QuadDirection::Diagonal), "QuadReadAcrossDiagonal"),
+    (ShaderOp::QuadAny, "QuadAny"),
+    (ShaderOp::QuadAll, "QuadAll"),
+    (ShaderOp::IsHelperLane, "IsHelperLane"),
+    (ShaderOp::IsResident, "CheckAccessFullyMapped"),
+    (ShaderOp::NonUniform, "NonUniformResourceIndex"),
+    (ShaderOp::RenderTargetSamplePosition, "GetRenderTargetSamplePosition"),
+    (ShaderOp::RenderTargetSampleCount, "GetRenderTargetSampleCount"),
+    (ShaderOp::SetMeshOutputCounts, "SetMeshOutputCounts"),
+    (ShaderOp::DispatchMesh, "DispatchMesh"),
+    (ShaderOp::DispatchRaysIndex, "DispatchRaysIndex"),
+    (ShaderOp::DispatchRaysDimensions, "DispatchRaysDimensions"),
+    (ShaderOp::RayFlags, "RayFlags"),
+    (ShaderOp::RayTMin, "RayTMin"),
+    (ShaderOp::RayTCurrent, "RayTCurrent"),
+    (ShaderOp::WorldRayOrigin, "WorldRayOrigin"),
+    (ShaderOp::WorldRayDirection, "WorldRayDirection"),
+    (ShaderOp::ObjectRayOrigin, "ObjectRayOrigin"),
+    (ShaderOp::ObjectRayDirection, "ObjectRayDirection"),
+    (ShaderOp::PrimitiveIndex, "PrimitiveIndex"),
+    (ShaderOp::InstanceId, "InstanceID"),
+    (ShaderOp::InstanceIndex, "InstanceIndex"),
+    (ShaderOp::HitKind, "HitKind"),
+    (ShaderOp::GeometryIndex, "GeometryIndex"),
+    (ShaderOp::IgnoreHit, "IgnoreHit"),
+    (ShaderOp::AcceptHitAndEndSearch, "AcceptHitAndEndSearch"),
+    (ShaderOp::ReportHit, "ReportHit"),
+    (ShaderOp::CallShader, "CallShader"),
+    (ShaderOp::Dot4Add(Signedness::Signed), "dot4add_i8packed"),
+    (ShaderOp::Dot4Add(Signedness::Unsigned), "dot4add_u8packed"),
+    (ShaderOp::Unpack(Signedness::Signed), "unpack_s8s32"),
+    (ShaderOp::Unpack(Signedness::Unsigned), "unpack_u8u32"),
+    (ShaderOp::PackTruncate, "pack_u8"),
+    (ShaderOp::PackClamp(Signedness::Signed), "pack_clamp_s8"),
+    (ShaderOp::PackClamp(Signedness::Unsigned), "pack_clamp_u8"),
+];
+
+/// Returns the function that an operation is.
+pub(super) fn function(op: ShaderOp) -> Option<String> {
+    if let Some((_, name)) = FUNCTIONS.iter().find(|row| row.0 == op) {
+        return Some((*name).to_owned());
+    }
+    let reduction = |op: WaveOp| match op {
+        WaveOp::Sum => "Sum",
+        WaveOp::Product => "Product",
+        WaveOp::Min => "Min",
+        WaveOp::Max => "Max",
+        WaveOp::And => "BitAnd",
+        WaveOp::Or => "BitOr",
+        WaveOp::Xor => "BitXor",
+    };
+    match op {
+        ShaderOp::WaveReduce(op, _) => Some(format!("WaveActive{}", reduction(op))),
+        ShaderOp::WavePrefix(op, _) => Some(format!("WavePrefix{}", reduction(op))),
+        ShaderOp::WaveMultiPrefix(op, _) => Some(format!("WaveMultiPrefix{}", reduction(op))),
+        _ => None,
+    }
+}
+
+/// Returns the name of an atomic operation.
+pub(super) fn atomic(op: AtomicOp) -> &'static str {
+    match op {
+        AtomicOp::Add => "InterlockedAdd",
+        AtomicOp::And => "InterlockedAnd",
+        AtomicOp::Or => "InterlockedOr",
+        AtomicOp::Xor => "InterlockedXor",
+        AtomicOp::SignedMin | AtomicOp::UnsignedMin => "InterlockedMin",
+        AtomicOp::SignedMax | AtomicOp::UnsignedMax => "InterlockedMax",
+        AtomicOp::Exchange => "InterlockedExchange",
+    }
+}
+
+/// Returns the function that a barrier is, by its bits.
+pub(super) fn barrier(mode: u64) -> Option<&'static str> {
+    Some(match mode {
+        8 => "GroupMemoryBarrier",
+        9 => "GroupMemoryBarrierWithGroupSync",
+        2 => "DeviceMemoryBarrier",
+        3 => "DeviceMemoryBarrierWithGroupSync",
+        10 => "AllMemoryBarrier",
+        11 => "AllMemoryBarrierWithGroupSync",
+        _ => return None,
+    })
+}
+
+/// A function that the text needs and HLSL lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Helper {
+    MultiplyHighUnsigned,
+    MultiplyHighSigned,
+    InsertBits,
+    ExtractUnsigned,
+    ExtractSigned,
+    LeadingZeros,
+    LeadingSigns,
+}
+
+/// Returns the name of a helper.
+pub(super) fn helper_name(helper: Helper) -> &'static str {
+    match helper {
+        Helper::MultiplyHighUnsigned | Helper::MultiplyHighSigned => "multiply_high",
+        Helper::InsertBits => "insert_bits",
+        Helper::ExtractUnsigned => "extract_bits",
+        Helper::ExtractSigned => "extract_signed_bits",
+        Helper::LeadingZeros => "leading_zeros",
+        Helper::LeadingSigns => "leading_signs",
+    }
+}
+
+/// Returns the definition of a helper.
+pub(super) fn helper(helper: Helper) -> &'static str {
+    match helper {
+        Helper::MultiplyHighUnsigned => {
+            "uint multiply_high(uint a, uint b)\n{\n    uint low = (a & 0xffff) * (b & 0xffff);\n    \
+             uint left = (a >> 16) * (b & 0xffff) + (low >> 16);\n    \
+             uint right = (a & 0xffff) * (b >> 16) + (left & 0xffff);\n    \
+             return (a >> 16) * (b >> 16) + (left >> 16) + (right >> 16);\n}"
+        }
+        Helper::MultiplyHighSigned => {
+            "int multiply_high(int a, int b)\n{\n    uint low = ((uint)a & 0xffff) * ((uint)b & 0xffff);\n    \
+             int left = (a >> 16) * (int)((uint)b & 0xffff) + (int)(low >> 16);\n    \
+             int right = (int)((uint)a & 0xffff) * (b >> 16) + (int)((uint)left & 0xffff);\n    \
+             return (a >> 16) * (b >> 16) + (left >> 16) + (right >> 16);\n}"
+        }
+        Helper::InsertBits => {
+            "uint insert_bits(uint width, uint offset, uint bits, uint base)\n{\n    \
+             uint mask = ((1u << (width & 31)) - 1) << (offset & 31);\n    \
+             return ((bits << (offset & 31)) & mask) | (base & ~mask);\n}"
+        }
+        Helper::ExtractUnsigned => {
+            "uint extract_bits(uint width, uint offset, uint value)\n{\n    width &= 31;\n    offset &= 31;\n    \
+             return width == 0 ? 0 : width + offset < 32 ? (value << (32 - width - offset)) >> (32 - width) : value >> offset;\n}"
+        }
+        Helper::ExtractSigned => {
+            "int extract_signed_bits(uint width, uint offset, int value)\n{\n    width &= 31;\n    offset &= 31;\n    \
+             return width == 0 ? 0 : width + offset < 32 ? (value << (32 - width - offset)) >> (32 - width) : value >> offset;\n}"
+        }
+        Helper::LeadingZeros => {
+            "uint leading_zeros(uint value)\n{\n    return value == 0 ? 0xffffffff : 31 - firstbithigh(value);\n}"
+        }
+        Helper::LeadingSigns => {
+            "uint leading_signs(int value)\n{\n    uint bit = firstbithigh(value);\n    \
+             return bit == 0xffffffff ? bit : 31 - bit;\n}"
+        }
+    }
+}

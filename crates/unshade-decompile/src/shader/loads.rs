@@ -1,0 +1,117 @@
+//! Loads of as many words as are used, of one member each.
+//!
+//! Machine code loads four words at a time, whichever are used. In a language, a load names a member: words that
+//! nothing uses are dropped, and a load across members of a structure becomes one load for each.
+
+use crate::ir::shader::ShaderOp;
+use crate::ir::shader::data_type::{PathStep, Packing, StructTypes, path_at};
+use crate::ir::shader::interface::Resource;
+use crate::ir::shader::vector::{gather, lane};
+use crate::ir::{Function, IdVec, Op, ResourceId, ValueId};
+
+/// Runs the pass.
+pub fn run(function: &mut Function, resources: &IdVec<ResourceId, Resource>, structs: &StructTypes) {
+    for id in function.values.keys().collect::<Vec<_>>() {
+        if function.is_replaced(id) {
+            continue;
+        }
+        match function.op(id) {
+            Op::Shader(ShaderOp::LoadRaw) => drop_unused(function, id),
+            Op::Shader(ShaderOp::LoadStructured) => {
+                drop_unused(function, id);
+                split(function, resources, structs, id);
+            }
+            _ => {}
+        }
+    }
+    function.settle();
+}
+
+/// Returns the users of a value that select lanes; `None` if another one uses it whole.
+fn selections(function: &Function, id: ValueId) -> Option<Vec<ValueId>> {
+    let mut found = Vec::new();
+    for user in function.values.keys() {
+        if function.is_replaced(user) || !function.inputs(user).iter().any(|input| function.resolve(*input) == id) {
+            continue;
+        }
+        match function.op(user) {
+            Op::Lanes(_) => found.push(user),
+            Op::Result(_) => {}
+            _ => return None,
+        }
+    }
+    Some(found)
+}
+
+fn drop_unused(function: &mut Function, id: ValueId) {
+    if function.lanes(id) == 1 {
+        return;
+    }
+    let Some(users) = selections(function, id) else { return };
+    let last = users.iter().filter_map(|user| match function.op(*user) {
+        Op::Lanes(lanes) => lanes.numbers().iter().max().copied(),
+        _ => None,
+    });
+    if let Some(last) = last.max() {
+        super::inputs::shrink(function, id, u16::from(last) + 1);
+    }
+}
+
+/// Splits a load of several members.
+fn split(function: &mut Function, resources: &IdVec<ResourceId, Resource>, structs: &StructTypes, id: ValueId) {
+    let (lanes, width) = (function.lanes(id), function.width(id));
+    let handle = function.input(id, 0);
+    let number = function.number(function.input(handle, 0)).and_then(|number| u32::try_from(number).ok());
+    let resource = number.and_then(|number| resources.get(ResourceId::new(number)));
+    let Some(element) = resource.and_then(|resource| resource.element.as_ref()) else { return };
+    let Some(offset) = function.number(function.input(id, 2)) else { return };
+    let bytes = u32::from(width) / 8;
+    // The member of each lane: its path without the lane of a vector.
+    let mut groups: Vec<(Vec<PathStep>, Vec<u8>)> = Vec::new();
+    for number in 0..lanes {
+        let at = (offset as u32).wrapping_add(u32::from(number) * bytes);
+        let Some((mut path, _)) = path_at(element, at, Packing::Structured, structs) else { return };
+        let is_lane = matches!(path.last(), Some(PathStep::Lane(_)));
+        if is_lane {
+            path.pop();
+        }
+        match groups.last_mut() {
+            Some((known, numbers)) if is_lane && *known == path => numbers.push(number as u8),
+            _ => groups.push((path, vec![number as u8])),
+        }
+    }
+    if groups.len() < 2 {
+        return;
+    }
+    let (block, address) = (function.values[id].block, function.values[id].address);
+    let mut parts = vec![ValueId::NONE; usize::from(lanes)];
+    let mut loads = Vec::new();
+    for (_, numbers) in groups {
+        let first = numbers[0];
+        let mut inputs = function.inputs(id).to_vec();
+        inputs[2] = function.constant(offset + u64::from(first) * u64::from(bytes), 32);
+        let load = function.raw(function.op(id), width, block, address, &inputs);
+        function.with_lanes(load, numbers.len() as u16);
+        loads.push(load);
+        for (at, number) in (0..).zip(numbers) {
+            parts[usize::from(number)] = lane(function, block, address, load, at);
+        }
+    }
+    let effects = &mut function.blocks[block].effects;
+    if let Some(at) = effects.iter().position(|effect| *effect == id) {
+        effects.splice(at..=at, loads);
+    }
+    let whole = gather(function, block, address, &parts);
+    for user in function.values.keys().collect::<Vec<_>>() {
+        let Op::Lanes(selected) = function.op(user) else { continue };
+        if function.is_replaced(user) || function.input(user, 0) != id {
+            continue;
+        }
+        let numbers = selected.numbers().to_vec();
+        let scalars: Vec<ValueId> = numbers.iter().map(|number| parts[usize::from(*number)]).collect();
+        let (block, address) = (function.values[user].block, function.values[user].address);
+        let found = gather(function, block, address, &scalars);
+        function.replace(user, found);
+    }
+    function.replace(id, whole);
+}

@@ -1,0 +1,53 @@
+//! Passes for shaders, and what the printers of shading languages need to know of a function.
+//!
+//! | module | thing |
+//! |---|---|
+//! | [`inputs`] | components of inputs as lanes of whole elements |
+//! | [`loads`] | loads of as many words as are used |
+//! | [`stores`] | stores of single components as stores of vectors |
+//! | [`idiom`] | functions of the language that compilers expand: `pow`, `exp`, `log` |
+//! | [`vectorize`] | vectors from scalar operations that do the same |
+//! | [`kinds`] | whether a value is a float, an integer or a boolean |
+
+pub mod idiom;
+pub mod inputs;
+pub mod kinds;
+pub mod loads;
+pub mod stores;
+pub mod vectorize;
+
+use crate::ir::dominators::Graph;
+use crate::ir::shader::data_type::StructTypes;
+use crate::ir::shader::interface::{Resource, ShaderFunction, ShaderProgram};
+use crate::ir::{IdVec, ResourceId};
+use crate::pass;
+
+/// Runs the passes on a function of a program.
+pub fn simplify(function: &mut ShaderFunction, resources: &IdVec<ResourceId, Resource>, structs: &StructTypes) {
+    pass::sweep(&mut function.function);
+    inputs::run(function, resources);
+    loads::run(&mut function.function, resources, structs);
+    idiom::run(&mut function.function);
+    stores::run(&mut function.function);
+    settle(function);
+    vectorize::run(&mut function.function);
+    settle(function);
+    idiom::run_on_vectors(&mut function.function);
+    settle(function);
+}
+
+/// Removes what is unused, and moves each pure value to the first block where it can be computed.
+fn settle(function: &mut ShaderFunction) {
+    function.function.settle();
+    pass::sweep(&mut function.function);
+    let graph = Graph::new(&function.function);
+    pass::hoist(&mut function.function, &graph);
+}
+
+/// Runs the passes on all functions of a program.
+pub fn simplify_all(program: &mut ShaderProgram) {
+    let ShaderProgram { functions, resources, structs, .. } = program;
+    for function in functions {
+        simplify(function, resources, structs);
+    }
+}
