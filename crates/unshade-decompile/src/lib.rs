@@ -25,6 +25,7 @@
 //! | [`sass`] | the front end for NVIDIA machine code: lifting, and the idioms of its compilers |
 //! | [`dxil`] | the front end for DXIL |
 //! | [`nvidia`] | that front end with everything after it |
+//! | [`dxbc`] | the front end for Direct3D's shader models 4 to 5.1 |
 //! | [`pass`] | simplification, memory, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |
@@ -46,6 +47,7 @@
 pub mod address;
 pub mod alignment;
 pub mod c;
+pub mod dxbc;
 pub mod dxil;
 pub mod edges;
 pub mod elements;

@@ -769,7 +769,7 @@ fn vector_at(
     structs: &crate::ir::shader::data_type::StructTypes,
     root: &DataType,
     steps: &[Step],
-    naming: &super::declaration::Naming,
+    naming: &declaration::Naming,
 ) -> Option<u16> {
     let mut ty = root;
     for step in steps {

@@ -393,7 +393,12 @@ impl Printer<'_> {
         let text = self.expression(vector, want);
         let kind = text.kind;
         if self.function.lanes(vector) == 1 {
-            return text;
+            if lanes.numbers().len() == 1 {
+                return text;
+            }
+            // A scalar in every lane.
+            let ty = self.type_of(kind, self.function.width(id), self.function.lanes(id));
+            return Text::new(format!("({ty}){}", text.wrapped(p::UNARY)), p::UNARY, kind);
         }
         let text = text.wrapped(p::POSTFIX);
         match lanes.numbers() {

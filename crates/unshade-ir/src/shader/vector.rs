@@ -1,100 +1,33 @@
-//! Vectors from scalars: [`gather`] finds the shortest form of a vector whose lanes are known one by one.
+//! Vectors from scalars, without operations that only move lanes back and forth.
 //!
-//! Front ends keep each lane of a register or result as a value of its own. Where an operation takes several lanes, they
-//! are gathered: lanes of one vector become a selection, a repeated scalar stays a scalar, and all else is a
-//! [`Op::Vector`] of such parts.
+//! Front ends keep each component of a register as a value of its own: a scalar, or a lane of a vector. [`gather`]
+//! makes the vector that an instruction reads from such components:
+//!
+//! | components | vector |
+//! |---|---|
+//! | all the same | that scalar, which counts for all lanes |
+//! | lanes of one vector | the vector itself if these are all of its lanes in order, otherwise [`Op::Lanes`] |
+//! | others | [`Op::Vector`] with an input for each run of lanes of one vector, and for each other scalar |
+//!
+//! Phis are only known to be trivial when a function is complete; [`refold`] then folds again.
 
 use crate::{BlockId, Function, Lanes, Op, ValueId};
 
-/// Returns a value whose lanes are these scalars; a scalar if all of them are the same.
-///
-/// ```
-/// use unshade_ir::shader::vector::{gather, lane};
-/// use unshade_ir::{BlockId, Function, NO_ADDRESS, Op, ShaderOp};
-///
-/// let mut function = Function::default();
-/// let block = function.block(0);
-/// let number = function.constant(0, 32);
-/// let loaded = function.raw(Op::Shader(ShaderOp::LoadConstant), 32, block, 0, &[number, number]);
-/// function.with_lanes(loaded, 4);
-/// let lanes: Vec<_> = (0..4).map(|index| lane(&mut function, block, NO_ADDRESS, loaded, index)).collect();
-/// assert_eq!(gather(&mut function, block, NO_ADDRESS, &lanes), loaded);
-/// let swizzled = gather(&mut function, block, NO_ADDRESS, &[lanes[2], lanes[0]]);
-/// assert!(matches!(function.op(swizzled), Op::Lanes(found) if found.numbers() == [2, 0]));
-/// assert_eq!(gather(&mut function, block, NO_ADDRESS, &[lanes[1], lanes[1]]), lanes[1]);
-/// ```
-pub fn gather(function: &mut Function, block: BlockId, address: u32, scalars: &[ValueId]) -> ValueId {
-    let scalars: Vec<ValueId> = scalars.iter().map(|id| function.resolve(*id)).collect();
-    let Some(&first) = scalars.first() else {
-        return function.raw(Op::Undefined, 32, block, address, &[]);
-    };
-    if scalars.iter().all(|id| is_same(function, first, *id)) {
-        return first;
-    }
-    let mut parts: Vec<ValueId> = Vec::new();
-    let mut at = 0;
-    while let Some(&scalar) = scalars.get(at) {
-        let run = scalars[at..].iter().take(4).take_while(|id| is_from_one(function, scalar, **id)).count();
-        if run < 2 {
-            parts.push(scalar);
-            at += 1;
-            continue;
-        }
-        let numbers: Vec<u8> =
-            scalars[at..at + run].iter().filter_map(|id| source(function, *id)).map(|found| found.1).collect();
-        if let (Some((vector, _)), Some(lanes)) = (source(function, scalar), Lanes::new(&numbers)) {
-            parts.push(select(function, block, address, vector, lanes));
-        }
-        at += run;
-    }
-    match parts[..] {
-        [whole] => whole,
-        _ => {
-            let width = function.width(first);
-            let vector = function.raw(Op::Vector, width, block, address, &parts);
-            function.with_lanes(vector, u16::try_from(scalars.len()).unwrap_or(u16::MAX))
-        }
-    }
-}
-
-/// Returns some lanes of a vector; the vector itself if these are all of its lanes in order.
-pub fn select(function: &mut Function, block: BlockId, address: u32, vector: ValueId, lanes: Lanes) -> ValueId {
-    let count = function.lanes(vector);
-    if usize::from(count) == lanes.numbers().len() && (0..).zip(lanes.numbers()).all(|(at, lane)| at == *lane) {
-        return vector;
-    }
-    let (vector, lanes) = match function.op(vector) {
-        Op::Lanes(inner) => match inner.then(lanes) {
-            Some(both) => (function.input(vector, 0), both),
-            None => (vector, lanes),
-        },
-        _ => (vector, lanes),
-    };
-    let id = function.raw(Op::Lanes(lanes), function.width(vector), block, address, &[vector]);
-    function.with_lanes(id, lanes.numbers().len() as u16)
-}
-
-/// Returns one lane of a value; the value itself if it is a scalar.
-pub fn lane(function: &mut Function, block: BlockId, address: u32, vector: ValueId, number: u8) -> ValueId {
+/// Returns a lane of a vector; of a scalar, which counts for all lanes, the scalar itself.
+pub fn lane(function: &mut Function, block: BlockId, address: u32, vector: ValueId, index: u8) -> ValueId {
     let vector = function.resolve(vector);
     if function.lanes(vector) == 1 {
         return vector;
     }
-    if function.op(vector) == Op::Vector {
-        let mut before = 0;
-        for index in 0..function.inputs(vector).len() {
-            let part = function.input(vector, index);
-            let lanes = function.lanes(part);
-            if u16::from(number) < before + lanes {
-                return lane(function, block, address, part, (u16::from(number) - before) as u8);
-            }
-            before += lanes;
-        }
+    let origin = origin(function, vector, index);
+    if function.lanes(origin.0) == 1 {
+        return origin.0;
     }
-    select(function, block, address, vector, Lanes::one(number))
+    let width = function.width(vector);
+    function.add(Op::Lanes(Lanes::one(origin.1)), width, block, address, &[origin.0])
 }
 
-/// Returns the vector and the number of the lane that a scalar is.
+/// Returns the vector and the number of the lane that a scalar selects; `None` if it is no lane.
 pub fn source(function: &Function, scalar: ValueId) -> Option<(ValueId, u8)> {
     match function.op(scalar) {
         Op::Lanes(lanes) if function.lanes(scalar) == 1 => {
@@ -104,18 +37,255 @@ pub fn source(function: &Function, scalar: ValueId) -> Option<(ValueId, u8)> {
     }
 }
 
-fn is_from_one(function: &Function, a: ValueId, b: ValueId) -> bool {
-    match (source(function, a), source(function, b)) {
-        (Some(a), Some(b)) => a.0 == b.0,
-        _ => false,
+/// Returns a value with these lanes. It is a scalar if all of them are the same.
+pub fn gather(function: &mut Function, block: BlockId, address: u32, scalars: &[ValueId]) -> ValueId {
+    let lanes: Vec<(ValueId, u8)> = scalars.iter().map(|scalar| origin(function, *scalar, 0)).collect();
+    let Some(&first) = lanes.first() else { return ValueId::NONE };
+    if lanes.iter().all(|lane| is_same(function, *lane, first)) {
+        return function.resolve(scalars[0]);
+    }
+    let width = function.width(first.0);
+    let mut pieces = Vec::new();
+    for run in runs(function, &lanes) {
+        pieces.push(piece(function, block, address, run));
+    }
+    if let [only] = pieces[..] {
+        return only;
+    }
+    let vector = function.add(Op::Vector, width, block, address, &pieces);
+    function.with_lanes(vector, lanes.len() as u16)
+}
+
+/// Returns a vector with this many lanes, also if all of them are the same.
+pub fn broadcast(
+    function: &mut Function,
+    block: BlockId,
+    address: u32,
+    value: ValueId,
+    lanes: u16,
+) -> ValueId {
+    if lanes == 1 || function.lanes(value) != 1 {
+        return value;
+    }
+    let width = function.width(value);
+    let vector = match Lanes::new(&[0; 4][..usize::from(lanes.min(4))]) {
+        Some(selection) if lanes <= 4 && function.number(value).is_none() => {
+            function.add(Op::Lanes(selection), width, block, address, &[value])
+        }
+        _ => function.add(Op::Vector, width, block, address, &vec![value; usize::from(lanes)]),
+    };
+    function.with_lanes(vector, lanes)
+}
+
+/// Folds the vectors of a function again, after values were replaced.
+pub fn refold(function: &mut Function) {
+    for vector in function.values.keys() {
+        if !function.is_replaced(vector) {
+            refold_one(function, vector);
+        }
+    }
+    function.settle();
+}
+
+fn refold_one(function: &mut Function, vector: ValueId) {
+    let selected: Vec<u8> = match function.op(vector) {
+        Op::Vector => (0..function.lanes(vector)).filter_map(|lane| u8::try_from(lane).ok()).collect(),
+        Op::Lanes(lanes) => lanes.numbers().to_vec(),
+        _ => return,
+    };
+    let source = if function.op(vector) == Op::Vector { vector } else { function.input(vector, 0) };
+    let lanes: Vec<(ValueId, u8)> = selected.iter().map(|lane| origin(function, source, *lane)).collect();
+    let (block, address, width) = {
+        let value = &function.values[vector];
+        (value.block, value.address, value.width)
+    };
+    let mut runs = runs(function, &lanes).into_iter();
+    match (runs.next(), runs.next()) {
+        (Some(run), None) => {
+            if function.lanes(run[0].0) == 1 && run.len() == 1 {
+                function.replace(vector, run[0].0);
+            } else if is_whole(function, run) {
+                function.replace(vector, run[0].0);
+            } else if let Some(selection) = selection(run) {
+                function.set_op(vector, Op::Lanes(selection), &[run[0].0]);
+            }
+        }
+        (Some(first), Some(second)) if function.op(vector) == Op::Vector => {
+            let all = [first, second].into_iter().chain(runs);
+            let pieces: Vec<ValueId> = all.map(|run| piece(function, block, address, run)).collect();
+            if pieces.iter().all(|piece| function.width(*piece) == width) {
+                function.set_inputs(vector, &pieces);
+            }
+        }
+        _ => {}
     }
 }
 
-/// Returns whether two scalars are equal: the same value, the same lane, or the same constant.
-fn is_same(function: &Function, a: ValueId, b: ValueId) -> bool {
+/// Returns the value that a lane comes from, and the number of the lane in it.
+fn origin(function: &Function, value: ValueId, lane: u8) -> (ValueId, u8) {
+    let (mut value, mut lane) = (function.resolve(value), lane);
+    loop {
+        match function.op(value) {
+            Op::Lanes(lanes) => {
+                let Some(&number) = lanes.numbers().get(usize::from(lane)) else { return (value, lane) };
+                (value, lane) = (function.input(value, 0), number);
+            }
+            Op::Vector => {
+                let Some((input, number)) = part(function, value, lane) else { return (value, lane) };
+                (value, lane) = (input, number);
+            }
+            _ => return (value, lane),
+        }
+    }
+}
+
+/// Returns the input of a vector that a lane is in, and the number of the lane in it.
+fn part(function: &Function, vector: ValueId, lane: u8) -> Option<(ValueId, u8)> {
+    let mut rest = u16::from(lane);
+    for index in 0..function.inputs(vector).len() {
+        let input = function.input(vector, index);
+        let lanes = function.lanes(input);
+        if rest < lanes {
+            return Some((input, u8::try_from(rest).ok()?));
+        }
+        rest -= lanes;
+    }
+    None
+}
+
+fn is_same(function: &Function, a: (ValueId, u8), b: (ValueId, u8)) -> bool {
     a == b
-        || source(function, a).is_some() && source(function, a) == source(function, b)
-        || function.width(a) == function.width(b)
-            && function.number(a).is_some()
-            && function.number(a) == function.number(b)
+        || function.number(a.0).is_some()
+            && function.number(a.0) == function.number(b.0)
+            && function.width(a.0) == function.width(b.0)
+}
+
+/// Splits lanes into runs from one vector, of at most four lanes. Scalars are runs of their own, unless they are all the
+/// same.
+fn runs<'l>(function: &Function, lanes: &'l [(ValueId, u8)]) -> Vec<&'l [(ValueId, u8)]> {
+    let mut runs = Vec::new();
+    let mut rest = lanes;
+    while let Some(first) = rest.first() {
+        let is_scalar = function.lanes(first.0) == 1;
+        let same = rest.iter().take_while(|lane| lane.0 == first.0).count();
+        let mut count = match same {
+            _ if is_scalar && (same < lanes.len() || function.number(first.0).is_some()) => 1,
+            // A whole vector may have more than four lanes.
+            same if is_whole(function, &rest[..same]) => same,
+            same => same.min(4),
+        };
+        // Lanes of a vector that fill it in order are the vector: they end a run.
+        let whole = usize::from(function.lanes(first.0));
+        if !is_scalar && count > whole && is_whole(function, &rest[..whole]) {
+            count = whole;
+        }
+        let (run, after) = rest.split_at(count);
+        runs.push(run);
+        rest = after;
+    }
+    runs
+}
+
+/// Returns whether lanes are all lanes of their vector, in order.
+fn is_whole(function: &Function, run: &[(ValueId, u8)]) -> bool {
+    usize::from(function.lanes(run[0].0)) == run.len()
+        && run.iter().enumerate().all(|(index, lane)| usize::from(lane.1) == index)
+}
+
+fn selection(run: &[(ValueId, u8)]) -> Option<Lanes> {
+    let numbers: Vec<u8> = run.iter().map(|lane| lane.1).collect();
+    Lanes::new(&numbers)
+}
+
+/// Returns a value with the lanes of a run.
+fn piece(function: &mut Function, block: BlockId, address: u32, run: &[(ValueId, u8)]) -> ValueId {
+    let source = run[0].0;
+    if is_whole(function, run) {
+        return source;
+    }
+    let Some(selection) = selection(run) else { return source };
+    let width = function.width(source);
+    let value = function.add(Op::Lanes(selection), width, block, address, &[source]);
+    function.with_lanes(value, run.len() as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a function with a vector of four lanes and a scalar.
+    fn function() -> (Function, ValueId, ValueId) {
+        let mut function = Function::default();
+        function.block(0);
+        let vector = function.add(Op::Undefined, 32, BlockId::ENTRY, 0, &[]);
+        function.with_lanes(vector, 4);
+        let scalar = function.add(Op::Undefined, 32, BlockId::ENTRY, 0, &[]);
+        (function, vector, scalar)
+    }
+
+    fn lanes_of(function: &mut Function, vector: ValueId, numbers: &[u8]) -> Vec<ValueId> {
+        numbers.iter().map(|number| lane(function, BlockId::ENTRY, 0, vector, *number)).collect()
+    }
+
+    #[test]
+    fn lanes_in_order_are_the_vector() {
+        let (mut function, vector, _) = function();
+        let scalars = lanes_of(&mut function, vector, &[0, 1, 2, 3]);
+        assert_eq!(gather(&mut function, BlockId::ENTRY, 0, &scalars), vector);
+        let swapped = [scalars[1], scalars[0]];
+        let pair = gather(&mut function, BlockId::ENTRY, 0, &swapped);
+        assert_eq!(function.op(pair), Op::Lanes(Lanes::new(&[1, 0]).unwrap()));
+        assert_eq!((function.lanes(pair), function.input(pair, 0)), (2, vector));
+    }
+
+    #[test]
+    fn equal_scalars_stay_scalar() {
+        let (mut function, vector, scalar) = function();
+        assert_eq!(gather(&mut function, BlockId::ENTRY, 0, &[scalar; 3]), scalar);
+        let one = [function.constant(1, 32), function.constant(1, 32)];
+        assert_eq!(gather(&mut function, BlockId::ENTRY, 0, &one), one[0]);
+        let same = lanes_of(&mut function, vector, &[2, 2]);
+        let found = gather(&mut function, BlockId::ENTRY, 0, &same);
+        assert_eq!((function.op(found), function.lanes(found)), (Op::Lanes(Lanes::one(2)), 1));
+    }
+
+    #[test]
+    fn runs_are_inputs() {
+        let (mut function, vector, scalar) = function();
+        let mut scalars = lanes_of(&mut function, vector, &[2, 3]);
+        scalars.push(scalar);
+        let found = gather(&mut function, BlockId::ENTRY, 0, &scalars);
+        assert_eq!((function.op(found), function.lanes(found)), (Op::Vector, 3));
+        assert_eq!(function.inputs(found).len(), 2);
+        // A lane of this vector is a lane of the first one.
+        let again = lane(&mut function, BlockId::ENTRY, 0, found, 1);
+        assert_eq!(function.op(again), Op::Lanes(Lanes::one(3)));
+        assert_eq!(lane(&mut function, BlockId::ENTRY, 0, found, 2), scalar);
+    }
+
+    #[test]
+    fn scalars_are_repeated_where_their_number_counts() {
+        let (mut function, _, scalar) = function();
+        let vector = broadcast(&mut function, BlockId::ENTRY, 0, scalar, 3);
+        assert_eq!(function.op(vector), Op::Lanes(Lanes::new(&[0, 0, 0]).unwrap()));
+        assert_eq!(function.lanes(vector), 3);
+        let one = function.constant(1, 32);
+        let ones = broadcast(&mut function, BlockId::ENTRY, 0, one, 2);
+        assert_eq!((function.op(ones), function.lanes(ones)), (Op::Vector, 2));
+    }
+
+    #[test]
+    fn vectors_are_folded_again() {
+        let (mut function, vector, _) = function();
+        let unknown: Vec<ValueId> =
+            (0..4).map(|_| function.add(Op::Undefined, 32, BlockId::ENTRY, 0, &[])).collect();
+        let found = gather(&mut function, BlockId::ENTRY, 0, &unknown);
+        let sum = function.add(Op::FloatAbs, 32, BlockId::ENTRY, 0, &[found]);
+        function.with_lanes(sum, 4);
+        for (index, lane) in lanes_of(&mut function, vector, &[0, 1, 2, 3]).into_iter().enumerate() {
+            function.replace(unknown[index], lane);
+        }
+        refold(&mut function);
+        assert_eq!(function.input(sum, 0), vector);
+    }
 }

@@ -1,0 +1,399 @@
+//! Structured control flow to blocks.
+//!
+//! Constructs that are open are on a stack. A block is sealed when its predecessors are known: that of a loop at its end,
+//! those of the cases of a switch at the end of the switch. Instructions that no code reaches are skipped. Subroutines
+//! have neither parameters nor registers of their own: their code is lifted again at each call.
+
+use super::LiftError;
+use super::lifter::Lifter;
+use super::sources::{Numbers, used_components};
+use std::ops::Range;
+use unshade_dxbc::Instruction;
+use unshade_dxbc::opcode::{Class, Opcode};
+use unshade_ir::{BlockId, End, ShaderOp, ValueId};
+
+/// Maximum nesting of calls; those of hostile programs may never end.
+const MAX_CALLS: usize = 16;
+
+/// A construct that is open.
+#[derive(Debug)]
+pub(super) enum Construct {
+    If {
+        /// Where the condition does not hold: the end, if there is no `else`.
+        no: BlockId,
+        end: BlockId,
+    },
+    Loop {
+        header: BlockId,
+        exit: BlockId,
+    },
+    Switch {
+        /// The block that ends with the switch and the selector; `None` where no code reaches.
+        head: Option<(BlockId, ValueId)>,
+        cases: Vec<(u64, BlockId)>,
+        otherwise: Option<BlockId>,
+        exit: BlockId,
+    },
+}
+
+impl Lifter<'_> {
+    /// Lifts the instructions with these numbers.
+    pub(super) fn run(&mut self, range: Range<usize>) -> Result<(), LiftError> {
+        let program = self.program;
+        for number in range {
+            let Some(instruction) = program.instructions.get(number) else { break };
+            self.count()?;
+            self.address = instruction.position.saturating_mul(4);
+            let Some(row) = instruction.opcode().row() else {
+                self.unlifted(instruction, "unknown opcode");
+                continue;
+            };
+            match row.class {
+                Class::Declaration => {}
+                Class::Flow => self.flow(row.mnemonic, instruction)?,
+                _ if self.block.is_none() => {}
+                class => {
+                    if class == Class::Emission || self.stream.is_none() {
+                        self.stream = self.next_stream(number);
+                    }
+                    if self.operation(row.mnemonic, instruction).is_none() {
+                        self.unlifted(instruction, "");
+                    }
+                    if class == Class::Emission {
+                        self.stream = self.next_stream(number + 1);
+                    }
+                }
+            }
+            if !matches!(instruction.opcode(), Opcode::CASE | Opcode::DEFAULT) {
+                self.fresh_case = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lifts an instruction that is neither a declaration nor control flow.
+    fn operation(&mut self, mnemonic: &str, instruction: &Instruction) -> Option<()> {
+        self.compute(mnemonic, instruction)
+            .or_else(|| self.compute_doubles(mnemonic, instruction))
+            .or_else(|| self.texture(mnemonic, instruction))
+            .or_else(|| self.memory(mnemonic, instruction))
+            .or_else(|| self.atomic(mnemonic, instruction))
+            .or_else(|| self.emission(mnemonic, instruction))
+            .or_else(|| self.evaluation(mnemonic, instruction))
+    }
+
+    /// Returns the stream of the next instruction that emits a vertex: outputs are written for that.
+    fn next_stream(&self, from: usize) -> Option<u32> {
+        self.program.instructions.get(from..)?.iter().find_map(|instruction| {
+            let row = instruction.opcode().row()?;
+            let is_vertex = row.mnemonic.starts_with("emit");
+            is_vertex
+                .then(|| instruction.operands.first().map_or(0, |operand| operand.indices[0].number as u32))
+        })
+    }
+
+    fn emission(&mut self, mnemonic: &str, instruction: &Instruction) -> Option<()> {
+        let stream = instruction.operands.first().map_or(0, |operand| operand.indices[0].number as u32);
+        let (emits, cuts) = match mnemonic {
+            "emit" | "emit_stream" => (true, false),
+            "cut" | "cut_stream" => (false, true),
+            "emit_then_cut" | "emit_then_cut_stream" => (true, true),
+            _ => return None,
+        };
+        let stream = self.number(stream);
+        if emits {
+            self.effect(ShaderOp::EmitVertex, &[stream]);
+        }
+        if cuts {
+            self.effect(ShaderOp::CutStrip, &[stream]);
+        }
+        Some(())
+    }
+
+    /// Lifts the evaluation of an input elsewhere in the pixel.
+    fn evaluation(&mut self, mnemonic: &str, instruction: &Instruction) -> Option<()> {
+        let [target, input, rest @ ..] = &instruction.operands[..] else { return None };
+        let (op, argument) = match (mnemonic, rest) {
+            ("eval_centroid", []) => (ShaderOp::EvaluateCentroid, None),
+            ("eval_sample_index", [sample]) => {
+                (ShaderOp::EvaluateAtSample, Some(self.read_one(sample, Numbers::Integer)))
+            }
+            ("eval_snapped", [offset]) => {
+                (ShaderOp::EvaluateSnapped, Some(self.read_vector(offset, 2, Numbers::Integer)))
+            }
+            _ => return None,
+        };
+        let interface = self.interface;
+        let mut scalars = Vec::new();
+        for position in used_components(target) {
+            let component = super::texture::swizzled(input, position);
+            let (place, row) = self.place(&interface.inputs, input.used_indices().last()?, component)?;
+            let element = self.number(place.element as u32);
+            let column = self.number(u32::from(place.column));
+            let mut inputs = vec![element, row, column];
+            inputs.extend(argument);
+            scalars.push(self.shader(op, 1, &inputs));
+        }
+        let value = self.gather(&scalars);
+        let value = self.modified(input, value, Numbers::Float);
+        self.write_result(instruction, target, value);
+        Some(())
+    }
+
+    fn flow(&mut self, mnemonic: &str, instruction: &Instruction) -> Result<(), LiftError> {
+        let lifted = match mnemonic {
+            "if" => self.start_if(instruction),
+            "else" => self.start_else(),
+            "endif" => self.end_if(),
+            "loop" => self.start_loop(),
+            "endloop" => self.end_loop(),
+            "switch" => self.start_switch(instruction),
+            "case" | "default" => self.start_case(instruction),
+            "endswitch" => self.end_switch(),
+            "break" | "breakc" | "continue" | "continuec" | "ret" | "retc" => self.jump(instruction),
+            "discard" => self.discard(instruction),
+            "call" | "callc" => return self.call(instruction),
+            "nop" | "label" => Some(()),
+            _ => None,
+        };
+        if lifted.is_none() {
+            self.unlifted(instruction, "");
+        }
+        Ok(())
+    }
+
+    pub(super) fn new_block(&mut self) -> BlockId {
+        self.builder.block(self.address)
+    }
+
+    /// Ends the current block, if code reaches it. No code reaches what follows.
+    pub(super) fn end_block(&mut self, end: End) {
+        if let Some(block) = self.block.take() {
+            self.builder.end(block, end);
+        }
+    }
+
+    /// Continues with a block whose predecessors are known.
+    pub(super) fn enter(&mut self, block: BlockId) {
+        self.builder.seal(block);
+        self.function().blocks[block].address = self.address;
+        let is_reached = !self.function().blocks[block].predecessors.is_empty();
+        self.block = is_reached.then_some(block);
+    }
+
+    /// Ends the current block with a branch on the operand that an instruction tests.
+    fn branch(&mut self, instruction: &Instruction, yes: BlockId, no: BlockId) -> Option<()> {
+        if self.block.is_some() {
+            let condition = self.tested(instruction, instruction.operands.last()?);
+            self.end_block(End::Branch { condition, yes, no });
+        }
+        Some(())
+    }
+
+    fn start_if(&mut self, instruction: &Instruction) -> Option<()> {
+        instruction.operands.first()?;
+        let [yes, no] = [self.new_block(), self.new_block()];
+        self.branch(instruction, yes, no)?;
+        self.open.push(Construct::If { no, end: no });
+        self.enter(yes);
+        Some(())
+    }
+
+    fn start_else(&mut self) -> Option<()> {
+        let (no, end) = match self.open.last() {
+            Some(Construct::If { no, end }) if no == end => (*no, self.new_block()),
+            _ => return None,
+        };
+        self.open.pop();
+        self.open.push(Construct::If { no, end });
+        self.end_block(End::Goto(end));
+        self.enter(no);
+        Some(())
+    }
+
+    fn end_if(&mut self) -> Option<()> {
+        let Some(Construct::If { end, .. }) = self.open.last() else { return None };
+        let end = *end;
+        self.open.pop();
+        self.end_block(End::Goto(end));
+        self.enter(end);
+        Some(())
+    }
+
+    fn start_loop(&mut self) -> Option<()> {
+        let [header, exit] = [self.new_block(), self.new_block()];
+        self.open.push(Construct::Loop { header, exit });
+        if self.block.is_some() {
+            self.end_block(End::Goto(header));
+            self.block = Some(header);
+        }
+        Some(())
+    }
+
+    fn end_loop(&mut self) -> Option<()> {
+        let Some(Construct::Loop { header, exit }) = self.open.last() else { return None };
+        let (header, exit) = (*header, *exit);
+        self.open.pop();
+        self.end_block(End::Goto(header));
+        self.builder.seal(header);
+        self.enter(exit);
+        Some(())
+    }
+
+    fn start_switch(&mut self, instruction: &Instruction) -> Option<()> {
+        let operand = instruction.operands.first()?;
+        let head = match self.block {
+            Some(block) => Some((block, self.read_one(operand, Numbers::Integer))),
+            None => None,
+        };
+        let exit = self.new_block();
+        self.open.push(Construct::Switch { head, cases: Vec::new(), otherwise: None, exit });
+        self.block = None;
+        Some(())
+    }
+
+    fn start_case(&mut self, instruction: &Instruction) -> Option<()> {
+        let value = match instruction.opcode() {
+            Opcode::CASE => Some(u64::from(*instruction.operands.first()?.values().first()?)),
+            _ => None,
+        };
+        let Some(Construct::Switch { head, otherwise, .. }) = self.open.last() else { return None };
+        if value.is_none() && otherwise.is_some() {
+            return None;
+        }
+        if head.is_none() {
+            return Some(());
+        }
+        let block = match self.fresh_case {
+            Some(block) => block,
+            None => {
+                let block = self.new_block();
+                self.end_block(End::Goto(block));
+                block
+            }
+        };
+        if let Some(Construct::Switch { cases, otherwise, .. }) = self.open.last_mut() {
+            match value {
+                Some(value) => cases.push((value, block)),
+                None => *otherwise = Some(block),
+            }
+        }
+        self.block = Some(block);
+        self.fresh_case = Some(block);
+        Some(())
+    }
+
+    fn end_switch(&mut self) -> Option<()> {
+        if !matches!(self.open.last(), Some(Construct::Switch { .. })) {
+            return None;
+        }
+        let Some(Construct::Switch { head, cases, otherwise, exit }) = self.open.pop() else { return None };
+        self.end_block(End::Goto(exit));
+        let blocks: Vec<BlockId> = cases.iter().map(|case| case.1).chain(otherwise).collect();
+        if let Some((head, selector)) = head {
+            let otherwise = otherwise.unwrap_or(exit);
+            let end = if cases.is_empty() {
+                End::Goto(otherwise)
+            } else {
+                End::Switch { selector, cases, otherwise: Some(otherwise) }
+            };
+            self.builder.end(head, end);
+        }
+        for block in blocks {
+            self.builder.seal(block);
+        }
+        self.enter(exit);
+        Some(())
+    }
+
+    /// Lifts an instruction that leaves a construct or the function, perhaps on a condition.
+    fn jump(&mut self, instruction: &Instruction) -> Option<()> {
+        let target = match instruction.opcode() {
+            Opcode::BREAK | Opcode::BREAKC => self.open.iter().rev().find_map(|construct| match construct {
+                Construct::Loop { exit, .. } | Construct::Switch { exit, .. } => Some(*exit),
+                Construct::If { .. } => None,
+            }),
+            Opcode::CONTINUE | Opcode::CONTINUEC => {
+                self.open.iter().rev().find_map(|construct| match construct {
+                    Construct::Loop { header, .. } => Some(*header),
+                    _ => None,
+                })
+            }
+            _ => match self.returns.last() {
+                Some(block) => Some(*block),
+                None => {
+                    let block = self.new_block();
+                    self.builder.end(block, End::Return);
+                    Some(block)
+                }
+            },
+        }?;
+        if matches!(instruction.opcode(), Opcode::BREAKC | Opcode::CONTINUEC | Opcode::RETC) {
+            let next = self.new_block();
+            self.branch(instruction, target, next)?;
+            self.enter(next);
+        } else {
+            self.end_block(End::Goto(target));
+        }
+        Some(())
+    }
+
+    fn discard(&mut self, instruction: &Instruction) -> Option<()> {
+        if self.block.is_some() {
+            let condition = self.tested(instruction, instruction.operands.first()?);
+            self.effect(ShaderOp::Discard, &[condition]);
+        }
+        Some(())
+    }
+
+    /// Lifts the code of a subroutine in the place of a call.
+    fn call(&mut self, instruction: &Instruction) -> Result<(), LiftError> {
+        let label = instruction.operands.last().map(|operand| operand.indices[0].number);
+        let body = label.and_then(|label| self.subroutine(label));
+        let Some(body) = body else {
+            self.unlifted(instruction, "there is no such label");
+            return Ok(());
+        };
+        if self.block.is_none() {
+            return Ok(());
+        }
+        if self.returns.len() >= MAX_CALLS {
+            return Err(LiftError::TooLarge);
+        }
+        let after = self.new_block();
+        if instruction.opcode() == Opcode::CALLC {
+            let start = self.new_block();
+            let condition = instruction.operands.first().map(|operand| self.tested(instruction, operand));
+            if let Some(condition) = condition {
+                self.end_block(End::Branch { condition, yes: start, no: after });
+            }
+            self.enter(start);
+        }
+        self.inlined(body, after)
+    }
+
+    /// Lifts instructions that return to a block, and continues there.
+    pub(super) fn inlined(&mut self, body: Range<usize>, after: BlockId) -> Result<(), LiftError> {
+        self.returns.push(after);
+        let open = std::mem::take(&mut self.open);
+        self.run(body)?;
+        self.open = open;
+        self.returns.pop();
+        self.end_block(End::Goto(after));
+        self.enter(after);
+        Ok(())
+    }
+
+    /// Returns the instructions of a subroutine.
+    fn subroutine(&self, label: u64) -> Option<Range<usize>> {
+        let instructions = &self.program.instructions;
+        let is_label = |instruction: &Instruction| instruction.opcode() == Opcode::LABEL;
+        let start = instructions.iter().position(|instruction| {
+            is_label(instruction)
+                && instruction.operands.first().is_some_and(|operand| operand.indices[0].number == label)
+        })?;
+        let length = instructions[start + 1..].iter().position(is_label);
+        let end = length.map_or(instructions.len(), |length| start + 1 + length);
+        Some(start + 1..end)
+    }
+}

@@ -1,0 +1,368 @@
+//! The resources of a program: names and types from RDEF, and what the declarations of the program say.
+//!
+//! RDEF may be missing, and then resources have no names and constant buffers no members. Declarations are always
+//! there, but Shader Model 5.0 declares each register of an array on its own: those that RDEF has in one binding are one
+//! resource.
+//!
+//! | | Shader Model 5.0 | 5.1 |
+//! |---|---|---|
+//! | operand | `t3`, `cb1[4]` | `T0[3]`, `CB0[1][4]`: number of the declaration, register |
+//! | declaration | one register | registers from, to (`0xffffffff`: no bound), space |
+
+use super::types::{PushField, Types};
+use super::{LiftError, part};
+use std::collections::HashMap;
+use unshade_dxbc::opcode::OpcodeRow;
+use unshade_dxbc::operand::OperandKind;
+use unshade_dxbc::{Instruction, Program};
+use unshade_dxcontainer::rdef::{self, InputType, ResourceDefinitions};
+use unshade_dxcontainer::{Container, PartData};
+use unshade_ir::ResourceId;
+use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructType, StructTypes};
+use unshade_ir::shader::interface::{Binding, Resource, ResourceClass, ShaderProgram, Shape};
+
+/// The resource that an operand refers to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) id: ResourceId,
+    /// The first register of the resource.
+    pub(super) first: u32,
+}
+
+/// Resources by class and number: the register up to Shader Model 5.0, later the number of the declaration.
+pub(super) type Bindings = HashMap<(ResourceClass, u32), Bound>;
+
+/// A declaration of a resource.
+struct Declared {
+    class: ResourceClass,
+    shape: Shape,
+    /// The number that operands have.
+    number: u32,
+    binding: Binding,
+    element: Option<DataType>,
+    size: u32,
+    samples: u32,
+    /// Bits 16, 17 and 23 of the opcode token: coherent, ordered, with a counter.
+    flags: u32,
+}
+
+/// Reads the resources of a program.
+pub(super) fn read(
+    container: &Container<'_>,
+    program: &Program,
+    shader: &mut ShaderProgram,
+) -> Result<Bindings, LiftError> {
+    if let Some(PartData::Resources(definitions)) = part(container, &[*b"RDEF"])? {
+        let mut types = Types::new(&definitions);
+        for binding in &definitions.bindings {
+            if let Some(resource) = defined(&definitions, &mut types, binding, &mut shader.structs) {
+                shader.resources.push(resource);
+            }
+        }
+    }
+    let mut bindings = Bindings::new();
+    for instruction in &program.instructions {
+        let Some(declared) = declared(program, instruction) else { continue };
+        let id = resource_of(&declared, shader);
+        let first = shader.resources[id].binding.map_or(0, |binding| binding.register);
+        bindings.insert((declared.class, declared.number), Bound { id, first });
+    }
+    for instruction in &program.instructions {
+        let mnemonic = instruction.opcode().row().map_or("", |row| row.mnemonic);
+        let Some(view) = instruction.operands.get(1) else { continue };
+        let number = view.indices[0].number as u32;
+        if matches!(mnemonic, "imm_atomic_alloc" | "imm_atomic_consume")
+            && let Some(bound) = bindings.get(&(ResourceClass::UnorderedAccess, number))
+        {
+            shader.resources[bound.id].has_counter = true;
+        }
+    }
+    Ok(bindings)
+}
+
+/// Returns the resource that a declaration is about, and adds to it what the declaration says.
+fn resource_of(declared: &Declared, shader: &mut ShaderProgram) -> ResourceId {
+    let binding = declared.binding;
+    let known = shader.resources.entries().find(|(_, resource)| {
+        let is_inside = resource.binding.is_some_and(|found| {
+            found.space == binding.space
+                && binding.register >= found.register
+                && found.count.is_none_or(|count| binding.register - found.register < count)
+        });
+        resource.class == declared.class && is_inside
+    });
+    let id = known.map(|(id, _)| id);
+    let id = id.unwrap_or_else(|| shader.resources.push(without_name(declared, &mut shader.structs)));
+    let resource = &mut shader.resources[id];
+    let has_shape = matches!(resource.shape, Shape::TextureBuffer);
+    if !has_shape {
+        resource.shape = declared.shape;
+    }
+    if resource.element.is_none() {
+        resource.element = declared.element.clone();
+    }
+    resource.size = resource.size.max(declared.size);
+    resource.samples = resource.samples.max(declared.samples);
+    resource.is_coherent |= declared.flags & 1 << 16 != 0;
+    resource.is_ordered |= declared.flags & 1 << 17 != 0;
+    resource.has_counter |= declared.flags & 1 << 23 != 0;
+    id
+}
+
+/// Returns a resource that RDEF does not have.
+fn without_name(declared: &Declared, structs: &mut StructTypes) -> Resource {
+    let element = match declared.class {
+        ResourceClass::ConstantBuffer => {
+            let rows = DataType::Array(Box::new(DataType::Vector(Scalar::FLOAT, 4)), declared.size / 16);
+            let mut whole = StructType::default();
+            whole.push(String::new(), 0, rows, Packing::Constant, structs);
+            Some(DataType::Struct(structs.push(whole)))
+        }
+        _ => declared.element.clone(),
+    };
+    Resource {
+        name: String::new(),
+        class: declared.class,
+        shape: declared.shape,
+        binding: Some(declared.binding),
+        element,
+        samples: 0,
+        size: declared.size,
+        is_coherent: false,
+        is_ordered: false,
+        has_counter: false,
+        is_object: false,
+    }
+}
+
+/// Reads a declaration of a resource; `None` if an instruction is none.
+fn declared(program: &Program, instruction: &Instruction) -> Option<Declared> {
+    let row = instruction.opcode().row()?;
+    let operand = instruction.operands.first()?;
+    let class = match operand.kind() {
+        OperandKind::RESOURCE => ResourceClass::ShaderResource,
+        OperandKind::UNORDERED_ACCESS_VIEW => ResourceClass::UnorderedAccess,
+        OperandKind::CONSTANT_BUFFER => ResourceClass::ConstantBuffer,
+        OperandKind::SAMPLER => ResourceClass::Sampler,
+        _ => return None,
+    };
+    if !row.mnemonic.starts_with("dcl_") {
+        return None;
+    }
+    let index = |dimension: usize| Some(operand.used_indices().get(dimension)?.number as u32);
+    let number = index(0)?;
+    let has_spaces = program.version.has_spaces();
+    let binding = if has_spaces {
+        let (first, last) = (index(1)?, index(2)?);
+        let count = (last != u32::MAX).then(|| last.saturating_sub(first).saturating_add(1));
+        Binding { register: first, space: *instruction.values.last()?, count }
+    } else {
+        Binding { register: number, space: 0, count: Some(1) }
+    };
+    let size = match row.mnemonic {
+        "dcl_constantbuffer" if has_spaces => instruction.values.first()?.saturating_mul(16),
+        "dcl_constantbuffer" => index(1)?.saturating_mul(16),
+        "dcl_uav_structured" | "dcl_resource_structured" => *instruction.values.first()?,
+        _ => 0,
+    };
+    let is_typed = row.body.contains('y');
+    let types = if is_typed { *instruction.values.first()? } else { 0 };
+    Some(Declared {
+        class,
+        shape: shape(row, instruction)?,
+        number,
+        binding,
+        element: element(row, types, size),
+        size,
+        samples: if row.mnemonic == "dcl_resource" { instruction.token >> 16 & 0x7f } else { 0 },
+        flags: if class == ResourceClass::UnorderedAccess { instruction.token } else { 0 },
+    })
+}
+
+fn shape(row: &OpcodeRow, instruction: &Instruction) -> Option<Shape> {
+    Some(match row.mnemonic {
+        "dcl_resource" | "dcl_uav_typed" => dimension(instruction.token >> 11 & 31)?,
+        "dcl_resource_raw" | "dcl_uav_raw" => Shape::ByteAddressBuffer,
+        "dcl_resource_structured" | "dcl_uav_structured" => Shape::StructuredBuffer,
+        "dcl_constantbuffer" => Shape::ConstantBuffer,
+        "dcl_sampler" if instruction.token >> 11 & 15 == 1 => Shape::ComparisonSampler,
+        "dcl_sampler" => Shape::Sampler,
+        _ => return None,
+    })
+}
+
+/// Returns the shape of a dimension of a declaration.
+pub(super) fn dimension(number: u32) -> Option<Shape> {
+    const SHAPES: [Shape; 12] = [
+        Shape::Buffer,
+        Shape::Texture1D,
+        Shape::Texture2D,
+        Shape::Texture2DMS,
+        Shape::Texture3D,
+        Shape::TextureCube,
+        Shape::Texture1DArray,
+        Shape::Texture2DArray,
+        Shape::Texture2DMSArray,
+        Shape::TextureCubeArray,
+        Shape::ByteAddressBuffer,
+        Shape::StructuredBuffer,
+    ];
+    SHAPES.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
+}
+
+/// Returns the type of an element as a declaration says it.
+fn element(row: &OpcodeRow, types: u32, size: u32) -> Option<DataType> {
+    match row.mnemonic {
+        "dcl_resource" | "dcl_uav_typed" => Some(DataType::Vector(returned(types & 15), 4)),
+        "dcl_uav_structured" | "dcl_resource_structured" => {
+            let words = size / 4;
+            Some(match words {
+                1..=4 => DataType::vector(Scalar::UINT, words as u16),
+                _ => DataType::Array(Box::new(DataType::Scalar(Scalar::UINT)), words),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the number of a return type.
+fn returned(number: u32) -> Scalar {
+    match number {
+        3 => Scalar::INT,
+        4 => Scalar::UINT,
+        7 => Scalar::new(ScalarKind::Float, 64),
+        _ => Scalar::FLOAT,
+    }
+}
+
+/// Returns the resource of a binding; `None` if it is no resource of the language.
+fn defined(
+    definitions: &ResourceDefinitions,
+    types: &mut Types<'_>,
+    binding: &rdef::Binding,
+    structs: &mut StructTypes,
+) -> Option<Resource> {
+    let fields = &binding.fields;
+    let (class, shape) = class_and_shape(fields)?;
+    let mut resource = Resource {
+        name: binding.name.to_string_lossy(),
+        class,
+        shape,
+        binding: Some(Binding {
+            register: fields.register,
+            space: binding.space.as_ref().map_or(0, |space| space.space),
+            count: (fields.count != 0 && fields.count != u32::MAX).then_some(fields.count),
+        }),
+        element: None,
+        samples: if shape.is_multisampled() && fields.samples != u32::MAX { fields.samples } else { 0 },
+        size: 0,
+        is_coherent: false,
+        is_ordered: false,
+        has_counter: matches!(
+            fields.input_type,
+            InputType::UAV_APPEND_STRUCTURED
+                | InputType::UAV_CONSUME_STRUCTURED
+                | InputType::UAV_RW_STRUCTURED_WITH_COUNTER
+        ),
+        is_object: false,
+    };
+    match shape {
+        Shape::ConstantBuffer | Shape::TextureBuffer => {
+            if let Some(buffer) = buffer(definitions, &binding.name, &[0, 1]) {
+                members(buffer, types, structs, &mut resource);
+            }
+        }
+        Shape::StructuredBuffer => {
+            resource.size = fields.samples;
+            let variable = buffer(definitions, &binding.name, &[3]).and_then(|found| found.variables.first());
+            let ty = variable.map(|variable| variable.fields.type_offset.0);
+            resource.element = ty.and_then(|ty| types.convert(ty, Packing::Structured, structs));
+        }
+        Shape::Sampler | Shape::ComparisonSampler | Shape::ByteAddressBuffer => {}
+        _ => {
+            let columns = (fields.flags.0 >> 2 & 3) as u16 + 1;
+            resource.element = Some(DataType::vector(returned(fields.return_type), columns));
+        }
+    }
+    Some(resource)
+}
+
+fn class_and_shape(fields: &rdef::BindingFields) -> Option<(ResourceClass, Shape)> {
+    /// Whether a sampler compares.
+    const COMPARISON: u32 = 2;
+    Some(match fields.input_type {
+        InputType::CBUFFER => (ResourceClass::ConstantBuffer, Shape::ConstantBuffer),
+        InputType::TBUFFER => (ResourceClass::ShaderResource, Shape::TextureBuffer),
+        InputType::SAMPLER if fields.flags.0 & COMPARISON != 0 => {
+            (ResourceClass::Sampler, Shape::ComparisonSampler)
+        }
+        InputType::SAMPLER => (ResourceClass::Sampler, Shape::Sampler),
+        InputType::TEXTURE => (ResourceClass::ShaderResource, view_dimension(fields.dimension)?),
+        InputType::UAV_RW_TYPED => (ResourceClass::UnorderedAccess, view_dimension(fields.dimension)?),
+        InputType::STRUCTURED => (ResourceClass::ShaderResource, Shape::StructuredBuffer),
+        InputType::BYTE_ADDRESS => (ResourceClass::ShaderResource, Shape::ByteAddressBuffer),
+        InputType::UAV_RW_BYTE_ADDRESS => (ResourceClass::UnorderedAccess, Shape::ByteAddressBuffer),
+        InputType::UAV_RW_STRUCTURED
+        | InputType::UAV_APPEND_STRUCTURED
+        | InputType::UAV_CONSUME_STRUCTURED
+        | InputType::UAV_RW_STRUCTURED_WITH_COUNTER => {
+            (ResourceClass::UnorderedAccess, Shape::StructuredBuffer)
+        }
+        _ => return None,
+    })
+}
+
+/// Returns the shape of a dimension of RDEF.
+fn view_dimension(number: u32) -> Option<Shape> {
+    const SHAPES: [Shape; 11] = [
+        Shape::Buffer,
+        Shape::Texture1D,
+        Shape::Texture1DArray,
+        Shape::Texture2D,
+        Shape::Texture2DArray,
+        Shape::Texture2DMS,
+        Shape::Texture2DMSArray,
+        Shape::Texture3D,
+        Shape::TextureCube,
+        Shape::TextureCubeArray,
+        Shape::Buffer,
+    ];
+    SHAPES.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
+}
+
+fn buffer<'d>(
+    definitions: &'d ResourceDefinitions,
+    name: &unshade_dxcontainer::bytes::Text,
+    kinds: &[u32],
+) -> Option<&'d rdef::Buffer> {
+    // Elements of an array of buffers share the description of the first one.
+    let base = name.0.split(|byte| *byte == b'[').next().unwrap_or_default();
+    let mut buffers = definitions.buffers.iter();
+    buffers.find(|buffer| {
+        kinds.contains(&buffer.fields.buffer_type) && (buffer.name.0 == name.0 || buffer.name.0 == base)
+    })
+}
+
+/// Sets the type of a constant buffer.
+fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTypes, resource: &mut Resource) {
+    resource.size = buffer.fields.size;
+    if let [only] = &buffer.variables[..]
+        && only.name.0 == buffer.name.0
+        && let Some(ty @ DataType::Struct(_)) =
+            types.convert(only.fields.type_offset.0, Packing::Constant, structs)
+    {
+        resource.is_object = true;
+        resource.element = Some(ty);
+        return;
+    }
+    let mut whole = StructType { name: buffer.name.to_string_lossy(), ..StructType::default() };
+    for variable in &buffer.variables {
+        let ty = types.convert(variable.fields.type_offset.0, Packing::Constant, structs);
+        let Some(ty) = ty else { continue };
+        let name = variable.name.to_string_lossy();
+        whole.push(name, variable.fields.start, ty, Packing::Constant, structs);
+    }
+    whole.fields.sort_by_key(|field| field.offset);
+    whole.size = whole.size.max(resource.size);
+    resource.element = Some(DataType::Struct(structs.push(whole)));
+}
