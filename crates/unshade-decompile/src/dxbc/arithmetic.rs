@@ -99,10 +99,7 @@ impl Lifter<'_> {
         let target = instruction.operands.first()?;
         let positions = used_components(target);
         if let Ok(found) = RULES.binary_search_by(|row| row.0.cmp(mnemonic)) {
-            let value = match self.bitwise(mnemonic, instruction, &positions) {
-                Some(value) => value,
-                None => self.by_rule(RULES[found].1, instruction, &positions)?,
-            };
+            let value = self.by_rule(RULES[found].1, instruction, &positions)?;
             self.write_result(instruction, target, value);
             return Some(());
         }
@@ -162,11 +159,11 @@ impl Lifter<'_> {
                 if is_swapped {
                     inputs.reverse();
                 }
-                let condition = self.lanewise(op, 1, &inputs);
+                let condition = self.folded(op, &inputs).unwrap_or_else(|| self.lanewise(op, 1, &inputs));
                 self.function().values[condition].is_precise = instruction.precise() != 0;
                 self.mask(condition)
             }
-            _ => self.lanewise(op, 32, &inputs),
+            _ => self.folded(op, &inputs).unwrap_or_else(|| self.lanewise(op, 32, &inputs)),
         })
     }
 
@@ -187,16 +184,14 @@ impl Lifter<'_> {
                 return Some(self.lanewise(sum, 32, &inputs));
             }
         };
-        // The negation of a mask is a number of its own.
         let scalars = self.scalars(subtrahend, positions);
-        if numbers == Numbers::Integer && self.truths(&scalars).is_some() {
-            let inputs = [a, b].map(|operand| self.read(operand, positions, numbers));
-            return Some(self.lanewise(sum, 32, &inputs));
-        }
-        let minuend = self.read(minuend, positions, numbers);
         let value = self.gather(&scalars);
-        let mut positive = subtrahend.clone();
-        positive.extended.clear();
+        let minuend = self.read(minuend, positions, numbers);
+        // The negation of a mask is a number of its own.
+        if numbers == Numbers::Integer && self.is_mask(value) {
+            let negated = self.modified(subtrahend, value, numbers);
+            return Some(self.lanewise(sum, 32, &[minuend, negated]));
+        }
         let value = if subtrahend.is_absolute() {
             let op = if numbers == Numbers::Float { Op::FloatAbs } else { Op::Shader(ShaderOp::SignedAbs) };
             self.lanewise(op, 32, &[value])

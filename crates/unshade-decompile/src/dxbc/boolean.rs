@@ -10,12 +10,204 @@
 //! | `and` of a mask and `x` | `x` if the bits hold, otherwise 0 |
 //! | `ine`, `ieq` of a mask and 0 | the mask of the bits, or of their contrary |
 //! | `ineg` of a mask, or the negation of one as an integer | [`Op::ZeroExtend`] of the bits |
+//!
+//! What a register holds at a join is only known when all of a function is: [`refold`] then folds again, after it made
+//! phis of bits of phis of masks.
 
 use super::lifter::Lifter;
 use super::sources::Numbers;
 use unshade_dxbc::Instruction;
 use unshade_dxbc::operand::Operand;
-use unshade_ir::{Lanes, Op, ValueId};
+use unshade_ir::shader::vector;
+use unshade_ir::{BlockId, Function, IdVec, Op, ValueId, ValueMap};
+
+/// Where a value is added: the block, and the address of the instruction.
+type At = (BlockId, u32);
+
+/// Returns the conditions that masks were made of; `None` if they are no masks, or constants.
+fn truths(function: &mut Function, at: At, value: ValueId) -> Option<ValueId> {
+    if function.width(value) != 32 {
+        return None;
+    }
+    let mut conditions = Vec::new();
+    for lane in 0..function.lanes(value) {
+        let scalar = vector::lane(function, at.0, at.1, value, u8::try_from(lane).ok()?);
+        conditions.push(truth(function, at, scalar)?);
+    }
+    let is_constant = conditions.iter().all(|condition| function.number(*condition).is_some());
+    if is_constant { None } else { Some(vector::gather(function, at.0, at.1, &conditions)) }
+}
+
+/// Returns the condition that a scalar mask was made of; `None` if it is no mask.
+fn truth(function: &mut Function, at: At, scalar: ValueId) -> Option<ValueId> {
+    let scalar = function.resolve(scalar);
+    let (source, lane) = match function.op(scalar) {
+        Op::Lanes(lanes) => (function.input(scalar, 0), lanes.numbers()[0]),
+        _ => (scalar, 0),
+    };
+    match function.op(source) {
+        Op::SignExtend if function.width(function.input(source, 0)) == 1 => {
+            let condition = function.input(source, 0);
+            Some(vector::lane(function, at.0, at.1, condition, lane))
+        }
+        Op::Constant(0) => Some(function.constant(0, 1)),
+        Op::Constant(0xffff_ffff) => Some(function.constant(1, 1)),
+        _ => None,
+    }
+}
+
+fn is_zero(function: &Function, value: ValueId) -> bool {
+    function.number(function.resolve(value)) == Some(0)
+}
+
+/// Adds a value that works lane by lane.
+fn lanewise(function: &mut Function, at: At, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
+    let lanes = inputs.iter().map(|input| function.lanes(*input)).max().unwrap_or(1);
+    let value = function.add(op, width, at.0, at.1, inputs);
+    function.with_lanes(value, lanes)
+}
+
+/// Returns what an operator computes from masks: a mask, or a condition if it is a comparison; `None` if it reads none.
+fn folded(function: &mut Function, at: At, op: Op, inputs: &[ValueId]) -> Option<ValueId> {
+    if !matches!(op, Op::And | Op::Or | Op::Xor | Op::Not | Op::Neg | Op::Equal | Op::NotEqual) {
+        return None;
+    }
+    let first = truths(function, at, *inputs.first()?);
+    let second = inputs.get(1).and_then(|input| truths(function, at, *input));
+    let bits = match (op, first, second) {
+        (Op::Not, Some(first), _) => lanewise(function, at, Op::BoolNot, 1, &[first]),
+        (Op::And, Some(first), Some(second)) => lanewise(function, at, Op::BoolAnd, 1, &[first, second]),
+        (Op::Or, Some(first), Some(second)) => lanewise(function, at, Op::BoolOr, 1, &[first, second]),
+        (Op::Xor | Op::NotEqual, Some(first), Some(second)) => {
+            lanewise(function, at, Op::BoolXor, 1, &[first, second])
+        }
+        (Op::And, Some(condition), None) => return Some(selected(function, at, condition, inputs[1])),
+        (Op::And, None, Some(condition)) => return Some(selected(function, at, condition, inputs[0])),
+        (Op::NotEqual, Some(condition), None) if is_zero(function, inputs[1]) => condition,
+        (Op::Equal, Some(condition), None) if is_zero(function, inputs[1]) => {
+            lanewise(function, at, Op::BoolNot, 1, &[condition])
+        }
+        (Op::Neg, Some(condition), _) => {
+            return Some(lanewise(function, at, Op::ZeroExtend, 32, &[condition]));
+        }
+        _ => return None,
+    };
+    Some(match op {
+        Op::Equal | Op::NotEqual => bits,
+        _ => lanewise(function, at, Op::SignExtend, 32, &[bits]),
+    })
+}
+
+/// Returns values where a condition holds, and zero elsewhere.
+fn selected(function: &mut Function, at: At, condition: ValueId, value: ValueId) -> ValueId {
+    let zero = function.constant(0, 32);
+    lanewise(function, at, Op::Select, 32, &[condition, value, zero])
+}
+
+/// Folds the operators of a complete function again.
+pub(super) fn refold(function: &mut Function) {
+    phis_of_bits(function);
+    for id in function.values.keys() {
+        let value = function.values[id];
+        if function.is_replaced(id) {
+            continue;
+        }
+        let inputs: Vec<ValueId> =
+            (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        if let Some(new) = folded(function, (value.block, value.address), value.op, &inputs)
+            && function.lanes(new) == value.lanes
+        {
+            function.replace(id, new);
+        }
+    }
+    function.settle();
+}
+
+/// Makes phis of bits of those that join masks.
+fn phis_of_bits(function: &mut Function) {
+    let phis: Vec<ValueId> = function.blocks.iter().flat_map(|block| block.phis.iter().copied()).collect();
+    let masks = mask_phis(function, &phis);
+    let mut bits: ValueMap<ValueId> = IdVec::filled(ValueId::NONE, function.values.len());
+    let joined: Vec<ValueId> = phis.into_iter().filter(|phi| masks[*phi]).collect();
+    for &phi in &joined {
+        let (block, address) = (function.values[phi].block, function.values[phi].address);
+        let new = function.raw(Op::Phi, 1, block, address, &[]);
+        function.blocks[block].phis.push(new);
+        bits[phi] = new;
+    }
+    for &phi in &joined {
+        let block = function.values[phi].block;
+        let mut inputs = Vec::new();
+        for index in 0..function.inputs(phi).len() {
+            let input = function.input(phi, index);
+            let from = function.blocks[block].predecessors[index];
+            let at = (from, function.values[phi].address);
+            let known = bits.get(input).copied().filter(|bit| *bit != ValueId::NONE);
+            let bit = known.or_else(|| truth(function, at, input)).unwrap_or_else(|| {
+                function.raw(Op::Undefined, 1, BlockId::ENTRY, unshade_ir::NO_ADDRESS, &[])
+            });
+            inputs.push(bit);
+        }
+        function.set_inputs(bits[phi], &inputs);
+        let address = function.values[phi].address;
+        let mask = function.raw(Op::SignExtend, 32, block, address, &[bits[phi]]);
+        function.replace(phi, mask);
+    }
+    function.settle();
+}
+
+/// Finds the phis that only join masks, and at least one that is no constant.
+fn mask_phis(function: &Function, phis: &[ValueId]) -> ValueMap<bool> {
+    let mut masks = IdVec::filled(false, function.values.len());
+    for &phi in phis {
+        masks[phi] =
+            function.width(phi) == 32 && function.lanes(phi) == 1 && !function.inputs(phi).is_empty();
+    }
+    let inputs = |phi: ValueId| (0..function.inputs(phi).len()).map(move |index| function.input(phi, index));
+    // A phi that joins something else is none, and then those that join it are none.
+    loop {
+        let is_other = |phi: &&ValueId| {
+            masks[**phi] && inputs(**phi).any(|input| !masks[input] && !is_mask(function, input))
+        };
+        let others: Vec<ValueId> = phis.iter().filter(is_other).copied().collect();
+        if others.is_empty() {
+            break;
+        }
+        for phi in others {
+            masks[phi] = false;
+        }
+    }
+    // Those that join only constants may as well be numbers.
+    let mut has_bits = IdVec::filled(false, function.values.len());
+    loop {
+        let is_new = |phi: &&ValueId| {
+            masks[**phi]
+                && !has_bits[**phi]
+                && inputs(**phi).any(|input| has_bits[input] || is_bits(function, input))
+        };
+        let new: Vec<ValueId> = phis.iter().filter(is_new).copied().collect();
+        if new.is_empty() {
+            return has_bits;
+        }
+        for phi in new {
+            has_bits[phi] = true;
+        }
+    }
+}
+
+/// Returns whether a scalar is a mask of bits.
+fn is_bits(function: &Function, value: ValueId) -> bool {
+    let source = match function.op(value) {
+        Op::Lanes(_) => function.input(value, 0),
+        _ => value,
+    };
+    function.op(source) == Op::SignExtend && function.width(function.input(source, 0)) == 1
+}
+
+/// Returns whether a scalar is a mask, a constant one too.
+fn is_mask(function: &Function, value: ValueId) -> bool {
+    matches!(function.op(value), Op::Constant(0 | 0xffff_ffff) | Op::Undefined) || is_bits(function, value)
+}
 
 impl Lifter<'_> {
     /// Returns the mask of conditions.
@@ -23,112 +215,47 @@ impl Lifter<'_> {
         self.lanewise(Op::SignExtend, 32, &[condition])
     }
 
-    /// Returns the condition that a scalar mask was made of; `None` if it is no mask.
-    fn truth(&mut self, scalar: ValueId) -> Option<ValueId> {
-        let function = &self.builder.function;
-        let scalar = function.resolve(scalar);
-        let (source, lane) = match function.op(scalar) {
-            Op::Lanes(lanes) if lanes == Lanes::one(lanes.numbers()[0]) => {
-                (function.input(scalar, 0), lanes.numbers()[0])
-            }
-            _ => (scalar, 0),
-        };
-        match function.op(source) {
-            Op::SignExtend if function.width(function.input(source, 0)) == 1 => {
-                let condition = function.input(source, 0);
-                Some(self.lane(condition, lane))
-            }
-            Op::Constant(0) => Some(self.constant(0, 1)),
-            Op::Constant(0xffff_ffff) => Some(self.constant(1, 1)),
-            _ => None,
-        }
+    /// Returns whether a value is a mask.
+    pub(super) fn is_mask(&mut self, value: ValueId) -> bool {
+        let at = (self.at(), self.address);
+        truths(self.function(), at, value).is_some()
     }
 
-    /// Returns the conditions that all of these masks were made of; `None` if one is no mask, or all are constants.
-    pub(super) fn truths(&mut self, scalars: &[ValueId]) -> Option<ValueId> {
-        let conditions: Option<Vec<ValueId>> = scalars.iter().map(|scalar| self.truth(*scalar)).collect();
-        let conditions = conditions?;
-        let function = &self.builder.function;
-        let is_constant = conditions.iter().all(|condition| function.number(*condition).is_some());
-        if is_constant { None } else { Some(self.gather(&conditions)) }
+    /// Returns what an operator computes from masks; `None` if it reads none.
+    pub(super) fn folded(&mut self, op: Op, inputs: &[ValueId]) -> Option<ValueId> {
+        let at = (self.at(), self.address);
+        folded(self.function(), at, op, inputs)
     }
 
     /// Returns whether values are not zero.
-    pub(super) fn not_zero(&mut self, scalars: &[ValueId]) -> ValueId {
-        if let Some(conditions) = self.truths(scalars) {
-            return conditions;
-        }
-        let value = self.gather(scalars);
+    pub(super) fn not_zero(&mut self, value: ValueId) -> ValueId {
+        self.compared_with_zero(Op::NotEqual, value)
+    }
+
+    fn compared_with_zero(&mut self, op: Op, value: ValueId) -> ValueId {
         let zero = self.number(0);
-        self.lanewise(Op::NotEqual, 1, &[value, zero])
+        let inputs = [value, zero];
+        self.folded(op, &inputs).unwrap_or_else(|| self.lanewise(op, 1, &inputs))
     }
 
     /// Returns the condition of an instruction that tests an operand.
     pub(super) fn tested(&mut self, instruction: &Instruction, operand: &Operand) -> ValueId {
-        let scalars = self.scalars(operand, &[0]);
-        if instruction.tests_not_zero() {
-            return self.not_zero(&scalars);
-        }
-        match self.truths(&scalars) {
-            Some(condition) => self.add(Op::BoolNot, 1, 1, &[condition]),
-            None => {
-                let zero = self.number(0);
-                self.add(Op::Equal, 1, 1, &[scalars[0], zero])
-            }
-        }
+        let value = self.scalars(operand, &[0])[0];
+        let op = if instruction.tests_not_zero() { Op::NotEqual } else { Op::Equal };
+        self.compared_with_zero(op, value)
+    }
+
+    /// Reads a condition for each component.
+    pub(super) fn conditions(&mut self, operand: &Operand, positions: &[u8]) -> ValueId {
+        let scalars = self.scalars(operand, positions);
+        let value = self.gather(&scalars);
+        self.not_zero(value)
     }
 
     /// Returns the negation of integers.
     pub(super) fn negated(&mut self, value: ValueId) -> ValueId {
-        let (width, lanes) = (self.function().width(value), self.function().lanes(value));
-        let scalars = self.lanes(value, usize::from(lanes));
-        match self.truths(&scalars) {
-            Some(conditions) if width == 32 => self.lanewise(Op::ZeroExtend, 32, &[conditions]),
-            _ => self.lanewise(Op::Neg, width, &[value]),
-        }
-    }
-
-    /// Returns a bitwise operation, or the operation on conditions that it is; `None` if its inputs are no masks.
-    pub(super) fn bitwise(
-        &mut self,
-        mnemonic: &str,
-        instruction: &Instruction,
-        positions: &[u8],
-    ) -> Option<ValueId> {
-        let sources = instruction.operands.get(1..)?;
-        if sources.iter().any(|operand| operand.is_negated() || operand.is_absolute()) {
-            return None;
-        }
-        let scalars: Vec<Vec<ValueId>> =
-            sources.iter().map(|operand| self.scalars(operand, positions)).collect();
-        let first = self.truths(scalars.first()?);
-        let second = scalars.get(1).and_then(|scalars| self.truths(scalars));
-        let condition = match (mnemonic, first, second) {
-            ("not", Some(first), _) => self.lanewise(Op::BoolNot, 1, &[first]),
-            ("and", Some(first), Some(second)) => self.lanewise(Op::BoolAnd, 1, &[first, second]),
-            ("or", Some(first), Some(second)) => self.lanewise(Op::BoolOr, 1, &[first, second]),
-            ("xor" | "ine", Some(first), Some(second)) => self.lanewise(Op::BoolXor, 1, &[first, second]),
-            ("and", Some(condition), None) => return Some(self.selected(condition, &scalars[1])),
-            ("and", None, Some(condition)) => return Some(self.selected(condition, &scalars[0])),
-            ("ine", Some(condition), None) if self.is_zero(&scalars[1]) => condition,
-            ("ieq", Some(condition), None) if self.is_zero(&scalars[1]) => {
-                self.lanewise(Op::BoolNot, 1, &[condition])
-            }
-            ("ineg", Some(condition), _) => return Some(self.lanewise(Op::ZeroExtend, 32, &[condition])),
-            _ => return None,
-        };
-        Some(self.mask(condition))
-    }
-
-    /// Returns values where a condition holds, and zero elsewhere.
-    fn selected(&mut self, condition: ValueId, scalars: &[ValueId]) -> ValueId {
-        let value = self.gather(scalars);
-        let zero = self.number(0);
-        self.lanewise(Op::Select, 32, &[condition, value, zero])
-    }
-
-    fn is_zero(&self, scalars: &[ValueId]) -> bool {
-        scalars.iter().all(|scalar| self.builder.function.number(*scalar) == Some(0))
+        let width = self.function().width(value);
+        self.folded(Op::Neg, &[value]).unwrap_or_else(|| self.lanewise(Op::Neg, width, &[value]))
     }
 
     /// Lifts `movc`.
@@ -138,8 +265,7 @@ impl Lifter<'_> {
         positions: &[u8],
     ) -> Option<ValueId> {
         let [_, condition, yes, no] = &instruction.operands[..] else { return None };
-        let condition = self.scalars(condition, positions);
-        let condition = self.not_zero(&condition);
+        let condition = self.conditions(condition, positions);
         let yes = self.read(yes, positions, Numbers::Float);
         let no = self.read(no, positions, Numbers::Float);
         Some(self.lanewise(Op::Select, 32, &[condition, yes, no]))
@@ -151,8 +277,7 @@ impl Lifter<'_> {
         let mut results = Vec::new();
         for (target, is_first) in [(first, true), (second, false)] {
             let positions = super::sources::used_components(target);
-            let condition = self.scalars(condition, &positions);
-            let condition = self.not_zero(&condition);
+            let condition = self.conditions(condition, &positions);
             let a = self.read(a, &positions, Numbers::Float);
             let b = self.read(b, &positions, Numbers::Float);
             let [yes, no] = if is_first { [b, a] } else { [a, b] };

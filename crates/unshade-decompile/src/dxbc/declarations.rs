@@ -67,8 +67,8 @@ impl Interface {
         };
         // Inputs without a register are operands of other kinds, and operations of their own here.
         interface.inputs.list.retain(|element| element.register.is_some());
-        // Without the flag that allows refactoring.
-        shader.is_strict = true;
+        // Shader Model 4 has no flag that allows refactoring.
+        shader.is_strict = shader.model.0 >= 5;
         let mut stream = 0;
         for instruction in &program.instructions {
             interface.declaration(program, instruction, &mut stream, shader);
@@ -89,7 +89,7 @@ impl Interface {
         let attributes = &mut self.attributes;
         match row.mnemonic {
             "dcl_globalFlags" => {
-                shader.is_strict = control(1) == 0;
+                shader.is_strict = shader.model.0 >= 5 && control(1) == 0;
                 attributes.has_early_depth = instruction.token >> 13 & 1 == 1;
             }
             "dcl_thread_group" => {

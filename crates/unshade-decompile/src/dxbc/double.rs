@@ -57,7 +57,7 @@ impl Lifter<'_> {
         match rule {
             Rule::Compare(..) | Rule::FromDouble(_) => {
                 for component in &components {
-                    let value = self.from_doubles(*rule, sources, component & 1)?;
+                    let value = self.word_of_doubles(*rule, sources, component & 1)?;
                     scalars.push(self.saturated(instruction, value));
                 }
             }
@@ -83,7 +83,7 @@ impl Lifter<'_> {
     }
 
     /// Returns a word that is computed from the doubles at a position.
-    fn from_doubles(&mut self, rule: Rule, sources: &[Operand], position: u8) -> Option<ValueId> {
+    fn word_of_doubles(&mut self, rule: Rule, sources: &[Operand], position: u8) -> Option<ValueId> {
         let mut inputs: Vec<ValueId> =
             sources.iter().map(|operand| self.read_double(operand, position)).collect();
         match (rule, inputs.len()) {
@@ -113,8 +113,7 @@ impl Lifter<'_> {
                 Some(self.add(op, 64, 1, &[input]))
             }
             (Rule::Select, [condition, yes, no]) => {
-                let condition = self.scalars(condition, &[position]);
-                let condition = self.not_zero(&condition);
+                let condition = self.conditions(condition, &[position]);
                 let [yes, no] = [yes, no].map(|operand| self.read_double(operand, position));
                 Some(self.add(Op::Select, 64, 1, &[condition, yes, no]))
             }

@@ -242,10 +242,7 @@ impl Lifter<'_> {
 
     fn start_switch(&mut self, instruction: &Instruction) -> Option<()> {
         let operand = instruction.operands.first()?;
-        let head = match self.block {
-            Some(block) => Some((block, self.read_one(operand, Numbers::Integer))),
-            None => None,
-        };
+        let head = self.block.map(|block| (block, self.read_one(operand, Numbers::Integer)));
         let exit = self.new_block();
         self.open.push(Construct::Switch { head, cases: Vec::new(), otherwise: None, exit });
         self.block = None;
@@ -318,6 +315,10 @@ impl Lifter<'_> {
                     Construct::Loop { header, .. } => Some(*header),
                     _ => None,
                 })
+            }
+            Opcode::RET if self.returns.is_empty() => {
+                self.end_block(End::Return);
+                return Some(());
             }
             _ => match self.returns.last() {
                 Some(block) => Some(*block),

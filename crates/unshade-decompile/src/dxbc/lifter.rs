@@ -28,7 +28,7 @@ pub(super) enum Phase {
     Patch(u32),
 }
 
-/// A value that is the same wherever it is computed.
+/// A value that is the same wherever it is computed, in a block or in the function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Cached {
     Constant(u64, u8),
@@ -39,6 +39,10 @@ enum Cached {
     Handle(ResourceId, Option<u64>),
     /// Rows of a constant buffer.
     Row(ValueId, u64),
+    /// A lane, in a block.
+    Lane(BlockId, ValueId, u8),
+    /// A vector of scalars, in a block.
+    Vector(BlockId, [ValueId; 4]),
 }
 
 /// A function being lifted.
@@ -111,6 +115,8 @@ impl<'p> Lifter<'p> {
         for block in function.blocks.iter_mut().filter(|block| block.end == End::Open) {
             block.end = End::Return;
         }
+        vector::refold(&mut function);
+        super::boolean::refold(&mut function);
         vector::refold(&mut function);
         function
     }
@@ -249,7 +255,8 @@ impl<'p> Lifter<'p> {
     /// Returns a lane of a value.
     pub(super) fn lane(&mut self, value: ValueId, index: u8) -> ValueId {
         let (block, address) = (self.at(), self.address);
-        vector::lane(&mut self.builder.function, block, address, value, index)
+        let key = Cached::Lane(block, value, index);
+        self.cached(key, |function| vector::lane(function, block, address, value, index))
     }
 
     /// Returns the lanes of a value, so many of them.
@@ -259,7 +266,12 @@ impl<'p> Lifter<'p> {
 
     pub(super) fn gather(&mut self, scalars: &[ValueId]) -> ValueId {
         let (block, address) = (self.at(), self.address);
-        vector::gather(&mut self.builder.function, block, address, scalars)
+        let mut key = [ValueId::NONE; 4];
+        if scalars.len() < 2 || scalars.len() > key.len() {
+            return vector::gather(&mut self.builder.function, block, address, scalars);
+        }
+        key[..scalars.len()].copy_from_slice(scalars);
+        self.cached(Cached::Vector(block, key), |function| vector::gather(function, block, address, scalars))
     }
 
     /// Returns a vector with the lanes of scalars, also if they are all the same.

@@ -102,9 +102,7 @@ fn refold_one(function: &mut Function, vector: ValueId) {
     let mut runs = runs(function, &lanes).into_iter();
     match (runs.next(), runs.next()) {
         (Some(run), None) => {
-            if function.lanes(run[0].0) == 1 && run.len() == 1 {
-                function.replace(vector, run[0].0);
-            } else if is_whole(function, run) {
+            if is_whole(function, run) {
                 function.replace(vector, run[0].0);
             } else if let Some(selection) = selection(run) {
                 function.set_op(vector, Op::Lanes(selection), &[run[0].0]);
