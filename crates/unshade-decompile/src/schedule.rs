@@ -317,7 +317,13 @@ impl Schedule {
                     continue;
                 }
                 let [user] = users.of(id) else { continue };
-                let Some(root) = self.root(function, users, *user, block, matches!(op, Op::Call(_))) else {
+                // Its result, or a second one, is set by a statement.
+                let is_second = matches!(user, User::Value(user) if matches!(function.op(*user), Op::Result(_)));
+                let is_shader = matches!(op, Op::Shader(_));
+                if matches!(op, Op::Shader(shader) if shader.sets_variables()) || is_shader && is_second {
+                    continue;
+                }
+                let Some(root) = self.root(function, users, *user, block, matches!(op, Op::Call(_) | Op::Shader(_))) else {
                     continue;
                 };
                 let at = match root {

@@ -40,6 +40,8 @@ pub(super) struct Shared<'m, 'a> {
     pub(super) globals: FastMap<u32, VariableId>,
     /// The names of the functions of the program, by index in the module.
     pub(super) names: FastMap<u32, String>,
+    /// The functions that are called, and whose code is elsewhere.
+    pub(super) externals: Vec<u32>,
 }
 
 /// Lifts all functions of a module. `described` is the module that has the names of resources.
@@ -57,6 +59,7 @@ pub(super) fn lift_all(
         resource_variables: FastMap::default(),
         globals: FastMap::default(),
         names: FastMap::default(),
+        externals: Vec::new(),
     };
     shared.add_resources(described);
     shared.add_globals();
@@ -67,6 +70,13 @@ pub(super) fn lift_all(
     }
     for (index, entry) in order {
         let function = shared.lift(index, entry);
+        shared.program.functions.push(function);
+    }
+    for index in std::mem::take(&mut shared.externals) {
+        let symbol = &module.functions[index as usize].symbol;
+        let name = String::from_utf8_lossy(&symbol.name).into_owned();
+        let (parameters, result) = shared.parameters(symbol.ty);
+        let function = ShaderFunction { name, is_declared: true, parameters, result, ..ShaderFunction::default() };
         shared.program.functions.push(function);
     }
     shared.program

@@ -476,6 +476,9 @@ impl Lifter<'_, '_, '_, '_> {
         let name = match self.shared.names.get(&index) {
             Some(name) => name.clone(),
             None => {
+                if !self.shared.externals.contains(&index) {
+                    self.shared.externals.push(index);
+                }
                 let symbol = &self.shared.module.functions[index as usize].symbol;
                 String::from_utf8_lossy(&symbol.name).into_owned()
             }

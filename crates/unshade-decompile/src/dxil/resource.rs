@@ -6,7 +6,7 @@
 use super::function::{HANDLE, Lifted, Lifter};
 use super::interface;
 use crate::ir::shader::ShaderOp;
-use crate::ir::shader::data_type::DataType;
+use crate::ir::shader::data_type::{DataType, Scalar, StructField, StructType};
 use crate::ir::shader::interface::{Binding, Resource, ResourceClass, Shape};
 use crate::ir::{Op, ResourceId, ValueId};
 use unshade_dxcontainer::dxil::{ComponentType, SamplerKind, resource};
@@ -133,11 +133,31 @@ impl Lifter<'_, '_, '_, '_> {
             _ => return None,
         };
         let &[first, second] = words.as_slice() else { return None };
-        let resource = from_properties(first as u32, second as u32, !self.shared.program.has_native_16_bit);
+        let mut resource = from_properties(first as u32, second as u32, !self.shared.program.has_native_16_bit);
+        if resource.size > 0 {
+            resource.element = Some(self.words(resource.shape, resource.size));
+        }
         let resources = &mut self.shared.program.resources;
         let known = resources.entries().find(|(_, known)| **known == resource).map(|(id, _)| id);
         let resource = known.unwrap_or_else(|| resources.push(resource));
         Some(self.resource_handle(resource, index))
+    }
+
+    /// Returns a structure of words with a size in bytes: nothing describes the elements of the descriptor heap.
+    fn words(&mut self, shape: Shape, size: u32) -> DataType {
+        let structs = &mut self.shared.program.structs;
+        let is_constant = shape == Shape::ConstantBuffer;
+        let (element, count, name) = match is_constant {
+            true => (DataType::Vector(Scalar::UINT, 4), size.div_ceil(16), format!("Rows{}", size.div_ceil(16))),
+            false => (DataType::Scalar(Scalar::UINT), size.div_ceil(4), format!("Words{}", size.div_ceil(4))),
+        };
+        let known = structs.entries().find(|(_, known)| known.name == name).map(|(id, _)| id);
+        let id = known.unwrap_or_else(|| {
+            let ty = DataType::Array(Box::new(element), count);
+            let field = StructField { name: "words".into(), offset: 0, ty, semantic: None };
+            structs.push(StructType { name, fields: vec![field], size })
+        });
+        DataType::Struct(id)
     }
 
     /// Returns the handle of a resource that a library loads from a global variable, or from an element of one.
@@ -185,6 +205,7 @@ impl Lifter<'_, '_, '_, '_> {
                 (ShaderOp::LoadStructured, vec![handle, index, self.value(*operands.get(2)?)])
             }
             Some(Shape::Buffer) => (ShaderOp::LoadBuffer, vec![handle, index]),
+            Some(Shape::TextureBuffer) => (ShaderOp::LoadConstant, vec![handle, index]),
             _ => (ShaderOp::LoadRaw, vec![handle, index]),
         };
         Some(self.shader(op, width, lanes, &inputs))

@@ -193,7 +193,7 @@ impl<'m, 'a> TypeReader<'m, 'a> {
         let size = Packing::Constant.size(ty, structs);
         let alignment = ty.scalar().map_or(4, Scalar::bytes).max(1);
         let offset = end.next_multiple_of(alignment);
-        let starts_row = !matches!(ty, DataType::Scalar(_) | DataType::Vector(..));
+        let starts_row = !ty.is_one_row();
         if starts_row || offset / 16 != (offset + size.max(1) - 1) / 16 { offset.next_multiple_of(16) } else { offset }
     }
 }

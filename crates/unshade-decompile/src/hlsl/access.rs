@@ -59,9 +59,10 @@ impl Printer<'_> {
             None => {
                 let index = self.value(index, Kind::Integer, 0);
                 let heap = if resource.class == ResourceClass::Sampler { "Sampler" } else { "Resource" };
-                let ty = match declaration::object(self.program, self.naming, resource) {
-                    Some(ty) => ty,
-                    None => format!("ConstantBuffer<Words{}>", resource.size.div_ceil(4)),
+                let ty = match (declaration::object(self.naming, resource), &resource.element) {
+                    (Some(ty), _) => ty,
+                    (None, Some(element)) => format!("ConstantBuffer<{}>", self.naming.type_name(element)),
+                    (None, None) => "ConstantBuffer".into(),
                 };
                 self.heap_object(&format!("{ty}|{heap}DescriptorHeap[{index}]"))
             }
@@ -137,6 +138,16 @@ impl Printer<'_> {
             _ => Kind::Integer,
         };
         self.value(id, want, 0)
+    }
+
+    /// Returns the coordinates of a texel: as many as the resource has, also if all are the same.
+    fn coordinates(&mut self, handle: ValueId, id: ValueId) -> String {
+        let count = self.found(handle).map_or(1, |resource| resource.shape.coordinates());
+        if self.function.lanes(id) > 1 || count < 2 {
+            return self.index(id);
+        }
+        let text = self.value(id, Kind::Known(ScalarKind::Unsigned), p::UNARY);
+        format!("(uint{count}){text}")
     }
 
     /// Returns the variable that takes the status of an access, if that is used.
@@ -226,7 +237,7 @@ impl Printer<'_> {
         }) else {
             return Text::new(object, p::POSTFIX, kind);
         };
-        let place = self.index(inputs[1]);
+        let place = self.coordinates(inputs[0], inputs[1]);
         let status = self.status(id);
         let is_absent = self.function.op(inputs[2]) == Op::Undefined;
         if is_written && status.is_none() && (is_absent || !is_multisampled) {
@@ -358,6 +369,11 @@ impl Printer<'_> {
         }
         if is_together && matches!(last, Some(Step::Lane(_))) {
             let base = self.path_text(root, prefix);
+            let is_in_order = (0..).zip(&found).all(|(lane, (steps, _))| steps.last() == Some(&Step::Lane(lane)));
+            let lanes = vector_at(&self.program.structs, ty, prefix, self.naming);
+            if is_in_order && lanes.is_some_and(|lanes| usize::from(lanes) == found.len()) {
+                return Some((base, scalar.kind));
+            }
             let names: String = found
                 .iter()
                 .filter_map(|(steps, _)| match steps.last() {
@@ -464,10 +480,13 @@ impl Printer<'_> {
                     let (row, column) = (self.index_text(row), self.index_text(column));
                     text = format!("{text}[{row}][{column}]");
                 }
-                Step::Lane(lane) => {
-                    text.push('.');
-                    text.push(LANES.get(usize::from(*lane)).copied().unwrap_or('x'));
-                }
+                Step::Lane(lane) => match LANES.get(usize::from(*lane)) {
+                    Some(name) => {
+                        text.push('.');
+                        text.push(*name);
+                    }
+                    None => text = format!("{text}[{lane}]"),
+                },
             }
         }
         text
@@ -479,7 +498,7 @@ impl Printer<'_> {
         let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
         match op {
             ShaderOp::StoreBuffer | ShaderOp::StoreTexture => {
-                let (object, place) = (self.handle(inputs[0]), self.index(inputs[1]));
+                let (object, place) = (self.handle(inputs[0]), self.coordinates(inputs[0], inputs[1]));
                 let element = self.found(inputs[0]).and_then(|resource| resource.element.clone());
                 let scalar = element.as_ref().and_then(DataType::scalar);
                 let lanes = match element {
@@ -610,7 +629,13 @@ impl Printer<'_> {
         for (steps, scalar, group) in groups {
             let want = Kind::Known(scalar.kind);
             let target = match (steps.last(), group.len()) {
-                (Some(Step::Lane(first)), count) => {
+                (Some(Step::Lane(0)), count)
+                    if vector_at(&self.program.structs, &element, &steps[..steps.len() - 1], self.naming)
+                        .is_some_and(|lanes| usize::from(lanes) == count) =>
+                {
+                    self.path_text(&root, &steps[..steps.len() - 1])
+                }
+                (Some(Step::Lane(first)), count) if usize::from(*first) + count <= 4 => {
                     let prefix = &steps[..steps.len() - 1];
                     let names: String =
                         LANES.iter().skip(usize::from(*first)).take(count).collect();
@@ -686,7 +711,7 @@ impl Printer<'_> {
             }
             _ => {
                 let scalar = self.found(handle).and_then(|resource| resource.element.as_ref()).and_then(DataType::scalar);
-                let place = self.index(coordinates);
+                let place = self.coordinates(handle, coordinates);
                 (format!("{object}[{place}]"), scalar)
             }
         }

@@ -4,8 +4,10 @@ use super::names::{Names, identifier};
 use super::spelling;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructTypes};
-use crate::ir::shader::interface::{Resource, ResourceClass, Shape, ShaderProgram, VariableSpace};
-use crate::ir::{ResourceId, StructId, VariableId};
+use crate::ir::shader::interface::{
+    Resource, ResourceClass, ShaderFunction, ShaderProgram, Shape, Stage, VariableSpace,
+};
+use crate::ir::{Op, ResourceId, ShaderOp, StructId, VariableId};
 
 /// The constant buffer of global variables.
 const GLOBALS: &str = "$Globals";
@@ -139,12 +141,16 @@ pub(super) fn is_constant(resource: &Resource) -> bool {
 /// Returns the declarations of a program. What has no form is added to `unknown`.
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<String>) -> Vec<String> {
     let mut lines = Vec::new();
+    let payloads = payloads(program);
     for id in used_structs(program, naming) {
         let structure = &program.structs[id];
-        lines.push(format!("struct {}", naming.structure(id)));
+        let is_payload = payloads.contains(&id);
+        let attribute = if is_payload { "[raypayload] " } else { "" };
+        lines.push(format!("struct {attribute}{}", naming.structure(id)));
         lines.push("{".into());
+        let qualifiers = if is_payload { PAYLOAD_ACCESS } else { "" };
         for (index, field) in structure.fields.iter().enumerate() {
-            lines.push(format!("    {};", naming.declare(&field.ty, naming.field(id, index))));
+            lines.push(format!("    {}{qualifiers};", naming.declare(&field.ty, naming.field(id, index))));
         }
         lines.push("};".into());
         lines.push(String::new());
@@ -156,7 +162,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         if is_constant(resource) {
             constant_buffer(program, naming, id, &mut lines);
         } else {
-            match object(program, naming, resource) {
+            match object(naming, resource) {
                 Some(ty) => {
                     let (suffix, register) = binding(resource);
                     lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
@@ -186,6 +192,37 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         lines.push(String::new());
     }
     lines
+}
+
+/// The stages that access a member of a payload: all of them, since a program does not say more.
+const PAYLOAD_ACCESS: &str =
+    " : read(caller, closesthit, miss, anyhit) : write(caller, closesthit, miss, anyhit)";
+
+/// Returns the structures that are payloads of rays, from the shader model on in which they say who accesses them.
+fn payloads(program: &ShaderProgram) -> Vec<StructId> {
+    if program.model < (6, 7) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for function in &program.functions {
+        let is_hit = matches!(function.stage, Some(Stage::AnyHit | Stage::ClosestHit | Stage::Miss));
+        if let (true, Some(DataType::Struct(id))) = (is_hit, function.parameters.first().map(|parameter| &parameter.ty)) {
+            found.push(*id);
+        }
+        let code = &function.function;
+        for (id, value) in code.values.entries() {
+            if value.op != Op::Shader(ShaderOp::TraceRay) {
+                continue;
+            }
+            let place = code.input(id, 10);
+            let variable = code.number(code.input(place, 0)).map(|number| VariableId::new(number as u32));
+            let ty = variable.and_then(|variable| program.variables.get(variable)).map(|variable| &variable.ty);
+            if let Some(DataType::Struct(id)) = ty {
+                found.push(*id);
+            }
+        }
+    }
+    found
 }
 
 /// Returns the structures that declarations need, each after those that it contains.
@@ -265,7 +302,7 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
     match &resource.element {
         Some(ty) => {
             let object = if word == "cbuffer" { "ConstantBuffer" } else { "TextureBuffer" };
-            lines.push(format!("{object}<{}> {name}{suffix}{register};", naming.type_name(ty)));
+            lines.push(format!("{object}{} {name}{suffix}{register};", template(&naming.type_name(ty))));
         }
         // Without reflection it is rows of words.
         None => {
@@ -285,7 +322,7 @@ fn natural_offsets<'t>(types: impl Iterator<Item = &'t DataType>, structs: &Stru
     for ty in types {
         let size = Packing::Constant.size(ty, structs);
         let mut offset = end.next_multiple_of(ty.scalar().map_or(4, Scalar::bytes).max(1));
-        let is_compact = matches!(ty, DataType::Scalar(_) | DataType::Vector(..));
+        let is_compact = ty.is_one_row();
         if !is_compact || offset / 16 != (offset + size.max(1) - 1) / 16 {
             offset = offset.next_multiple_of(16);
         }
@@ -318,8 +355,7 @@ fn binding(resource: &Resource) -> (String, String) {
 }
 
 /// Returns the type of a resource that is no constant buffer.
-pub(super) fn object(program: &ShaderProgram, naming: &Naming, resource: &Resource) -> Option<String> {
-    let _ = program;
+pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
     let is_written = resource.class == ResourceClass::UnorderedAccess;
     let name = match resource.shape {
         Shape::Buffer => "Buffer",
@@ -352,11 +388,33 @@ pub(super) fn object(program: &ShaderProgram, naming: &Naming, resource: &Resour
         (Some(ty), _) if resource.shape.is_multisampled() && resource.samples > 0 => {
             format!("<{}, {}>", naming.type_name(ty), resource.samples)
         }
-        (Some(ty), _) => format!("<{}>", naming.type_name(ty)),
+        (Some(ty), _) => template(&naming.type_name(ty)),
         (None, Shape::StructuredBuffer) => format!("<Words{}>", resource.size / 4),
         (None, _) => "<float4>".into(),
     };
     Some(format!("{coherent}{order}{name}{element}"))
+}
+
+/// Returns the declaration of a function whose code is elsewhere.
+pub(super) fn prototype(naming: &Naming, function: &ShaderFunction) -> String {
+    let result = function.result.as_ref().map_or("void".into(), |ty| naming.type_name(ty));
+    let parameters: Vec<String> = function
+        .parameters
+        .iter()
+        .enumerate()
+        .map(|(index, parameter)| {
+            let direction = if parameter.is_place { "inout " } else { "" };
+            format!("{direction}{}", naming.declare(&parameter.ty, &format!("argument{index}")))
+        })
+        .collect();
+    let name = identifier(&super::function::plain_name(&function.name));
+    format!("{result} {name}({});", parameters.join(", "))
+}
+
+/// Returns an argument of a template in brackets.
+fn template(argument: &str) -> String {
+    let space = if argument.ends_with('>') { " " } else { "" };
+    format!("<{argument}{space}>")
 }
 
 /// Returns the initial value of a constant.

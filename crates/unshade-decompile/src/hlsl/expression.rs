@@ -178,6 +178,12 @@ impl Printer<'_> {
         if text.kind == want || width == 1 {
             return text;
         }
+        if want == ScalarKind::Bool {
+            // Booleans in memory are integers.
+            let text = self.converted(text, Kind::Known(ScalarKind::Unsigned), width, lanes);
+            let ty = spelling::vector(Scalar::BOOL, lanes);
+            return Text::new(format!("({ty}){}", text.wrapped(p::UNARY)), p::UNARY, want);
+        }
         let is_bits = text.kind == ScalarKind::Float || want == ScalarKind::Float;
         if !is_bits && text.kind != ScalarKind::Bool && want != ScalarKind::Bool {
             let ty = self.type_of(want, width, lanes);
@@ -298,8 +304,18 @@ impl Printer<'_> {
             op if op.gives_float() => ScalarKind::Float,
             _ => kind,
         };
+        if self.function.lanes(id) > 1
+            && self.program.model.0 >= 6
+            && let Some(name) = [(Op::BoolAnd, "and"), (Op::BoolOr, "or")].iter().find(|row| row.0 == op)
+        {
+            return self.call(name.1, id, ScalarKind::Bool);
+        }
         let is_chain = matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::BoolAnd | Op::BoolOr);
-        let [a, b] = [0, 1].map(|index| function.input(id, index));
+        let [mut a, mut b] = [0, 1].map(|index| function.input(id, index));
+        if self.swaps_operands(op, a, b) {
+            std::mem::swap(&mut a, &mut b);
+            wants.swap(0, 1);
+        }
         let left = self.value(a, wants[0], level);
         let right = self.value(b, wants[1], if is_chain { level } else { level + 1 });
         let operator = match right.strip_prefix('-') {
@@ -311,6 +327,15 @@ impl Printer<'_> {
             _ => operator,
         };
         Text::new(format!("{left} {operator} {right}"), level, kind)
+    }
+
+    /// Returns whether operands are written in the opposite order: FXC exchanges those of sums and products.
+    fn swaps_operands(&self, op: Op, a: ValueId, b: ValueId) -> bool {
+        let is_number = |id: ValueId| self.function.number(id).is_some();
+        self.program.model.0 < 6
+            && matches!(op, Op::FloatMul | Op::FloatAdd | Op::Add | Op::And | Op::Or | Op::Xor | Op::Mul)
+            && !is_number(a)
+            && !is_number(b)
     }
 
     /// Returns the kind that the text of a value has; `None` for constants, which have any.
@@ -462,6 +487,9 @@ impl Printer<'_> {
             return text;
         }
         if let Some(text) = self.resource_value(id, op) {
+            return text;
+        }
+        if let Some(text) = self.query_value(id, op) {
             return text;
         }
         if let Some(text) = self.bits(id, op) {

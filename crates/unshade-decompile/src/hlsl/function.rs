@@ -542,7 +542,10 @@ impl Printer<'_> {
                 self.line(&format!("return {value};"));
             }
             Op::Shader(op) => {
-                if !self.stage_statement(id, op) && !self.resource_statement(id, op) && !self.query_statement(id, op) {
+                if !self.stage_statement(id, op)
+                    && !self.resource_statement(id, op)
+                    && !self.query_statement(id, op)
+                {
                     self.set(id);
                 }
             }
@@ -653,17 +656,6 @@ impl Printer<'_> {
                 }
             }
         }
-    }
-
-    /// Prints an operation of a ray query. Returns whether it is one.
-    fn query_statement(&mut self, id: ValueId, op: ShaderOp) -> bool {
-        let _ = id;
-        if op.result() == OperandKind::Object || op.input(0) == OperandKind::Object {
-            self.unknown.push(format!("the operation {op}"));
-            self.line(&format!("// {op}"));
-            return true;
-        }
-        false
     }
 }
 

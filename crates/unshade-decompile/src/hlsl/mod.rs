@@ -9,6 +9,7 @@
 //! | [`constant_buffer`] | members of constant buffers and structures from offsets |
 //! | [`access`] | operations of resources |
 //! | [`stage`] | operations of stages: inputs, outputs, streams, meshes, rays |
+//! | [`ray_query`] | ray queries |
 //! | [`spelling`] | names of types and functions |
 //! | [`names`] | identifiers that are free |
 //!
@@ -20,6 +21,7 @@ mod declaration;
 mod expression;
 mod function;
 mod names;
+mod ray_query;
 mod signature;
 mod spelling;
 mod stage;
@@ -67,8 +69,11 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
     let naming = declaration::Naming::new(&program, &mut names);
     let mut bodies = Vec::new();
     let mut helpers = Vec::new();
-    // The functions that others call come first; a patch-constant function before its shader.
-    for index in (0..program.functions.len()).rev() {
+    for index in print_order(&program) {
+        if program.functions[index].is_declared {
+            bodies.push(line(&declaration::prototype(&naming, &program.functions[index])));
+            continue;
+        }
         let printed = function::print(&program, &naming, &names, index);
         hlsl.unknown.extend(printed.unknown);
         hlsl.gotos += printed.gotos;
@@ -88,6 +93,32 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
     }
     hlsl.lines.extend(bodies);
     hlsl
+}
+
+/// Returns the functions in the order in which they are printed: each after those that it calls, and after the one that
+/// computes its patch constants.
+fn print_order(program: &ShaderProgram) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; program.functions.len()];
+    for root in 0..program.functions.len() {
+        let mut stack = vec![(root, false)];
+        while let Some((index, is_done)) = stack.pop() {
+            if is_done {
+                order.push(index);
+                continue;
+            }
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            stack.push((index, true));
+            let function = &program.functions[index];
+            let called = function.function.callees.iter().filter_map(|callee| {
+                program.functions.iter().position(|other| other.name == callee.name)
+            });
+            stack.extend(called.chain(function.attributes.patch_function).map(|index| (index, false)));
+        }
+    }
+    order
 }
 
 fn line(text: &str) -> Line {

@@ -273,13 +273,7 @@ impl Printer<'_> {
     }
 
     fn trace_ray(&mut self, inputs: &[ValueId]) {
-        let ray = self.names.take("ray");
-        self.line(&format!("RayDesc {ray};"));
-        let float = Kind::Known(ScalarKind::Float);
-        for (member, input) in [("Origin", 6), ("TMin", 7), ("Direction", 8), ("TMax", 9)] {
-            let text = self.value(inputs[input], float, 0);
-            self.line(&format!("{ray}.{member} = {text};"));
-        }
+        let ray = self.ray([inputs[6], inputs[7], inputs[8], inputs[9]]);
         let mut arguments = vec![self.handle(inputs[0])];
         for input in &inputs[1..6] {
             arguments.push(self.value(*input, Kind::Known(ScalarKind::Unsigned), 0));

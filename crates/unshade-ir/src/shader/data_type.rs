@@ -79,6 +79,18 @@ impl DataType {
         if lanes == 1 { Self::Scalar(scalar) } else { Self::Vector(scalar, lanes) }
     }
 
+    /// Returns whether it is a number, a vector, or a matrix that is one: these need not start a row of a constant
+    /// buffer.
+    pub fn is_one_row(&self) -> bool {
+        match self {
+            Self::Scalar(_) | Self::Vector(..) => true,
+            Self::Matrix { rows, columns, is_row_major, .. } => {
+                (if *is_row_major { *rows } else { *columns }) == 1
+            }
+            _ => false,
+        }
+    }
+
     /// Returns the scalar of a number, vector or matrix.
     pub fn scalar(&self) -> Option<Scalar> {
         match self {

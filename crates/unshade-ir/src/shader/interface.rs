@@ -315,6 +315,8 @@ pub struct ShaderParameter {
 pub struct ShaderFunction {
     /// Its name.
     pub name: String,
+    /// Whether its code is elsewhere: another library has it.
+    pub is_declared: bool,
     /// The stage if it is an entry point.
     pub stage: Option<Stage>,
     /// Its attributes, if it is an entry point.

@@ -631,6 +631,11 @@ impl ShaderOp {
                 && (0..self.input_count()).all(|index| self.input(index) == OperandKind::Constant)
     }
 
+    /// Returns whether a language writes it as a statement that sets variables: it can't be part of an expression.
+    pub fn sets_variables(self) -> bool {
+        matches!(self, Self::Dimensions | Self::SplitDouble)
+    }
+
     /// Returns the signedness that it reads integers with, if it says one.
     pub fn signedness(self) -> Option<Signedness> {
         match self {
