@@ -9,6 +9,7 @@
 
 use crate::file::{ExtensionTag, LibraryFile, SOURCES, SectionData};
 use crate::header::LibraryType;
+use crate::target::FIRST_WITH_TYPE;
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
@@ -16,9 +17,6 @@ use unshade_core::{Error, ErrorKind, Escaped, Result};
 
 /// Sections that describe the sources.
 const SOURCE_SECTIONS: [[u8; 4]; 3] = [SOURCES[0], SOURCES[1], *b"HSRP"];
-
-/// The first container version (1.2.x) that has the type of a library.
-const FIRST_WITH_TYPE: u16 = 4;
 
 fn no_companion(message: impl Into<Cow<'static, str>>) -> Error {
     Error::without_offset(ErrorKind::BadValue, message)

@@ -13,16 +13,13 @@ use crate::file::{
 };
 use crate::header::{LibraryType, Platform};
 use crate::reflection;
-use crate::target::{FIRST_WITH_PLATFORM, Target};
+use crate::target::{FIRST_WITH_OUTPUT_NAME, FIRST_WITH_PLATFORM, Target};
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use unshade_core::{Error, ErrorKind, Escaped, FourCc, Result};
-
-/// The first container version (1.2.x) in which executables have an install name, too.
-const FIRST_WITH_OUTPUT_NAME: u16 = 9;
 
 fn impossible_edit(message: impl Into<Cow<'static, str>>) -> Error {
     Error::without_offset(ErrorKind::Unsupported, message)

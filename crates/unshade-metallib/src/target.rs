@@ -8,6 +8,17 @@
 //!
 //! The first row was checked against real macOS libraries written by the linker. In the second, iOS 17 and 18 were
 //! seen; the other values follow from the releases of the same years.
+//!
+//! | container | what the linker writes from it on |
+//! |---|---|
+//! | 1.2.3 | a header extension: [`FIRST_WITH_EXTENSION`] |
+//! | 1.2.4 | the type of the library: [`FIRST_WITH_TYPE`] |
+//! | 1.2.5 | a UUID: [`FIRST_WITH_UUID`] |
+//! | 1.2.6 | platform and OS: [`FIRST_WITH_PLATFORM`] |
+//! | 1.2.7 | reflections: [`FIRST_WITH_REFLECTION`] |
+//! | 1.2.9 | the name of the output of executables: [`FIRST_WITH_OUTPUT_NAME`] |
+//!
+//! Source of the second table: 531 real libraries.
 
 use crate::header::{Header, LibraryType, Platform, Section};
 
@@ -81,11 +92,24 @@ impl Target {
     }
 }
 
+/// The first container version (1.2.x) with a header extension.
+pub const FIRST_WITH_EXTENSION: u16 = 3;
+
 /// The first container version (1.2.x) that stores the type of the library.
 pub const FIRST_WITH_TYPE: u16 = 4;
 
+/// The first container version (1.2.x) with a UUID.
+pub const FIRST_WITH_UUID: u16 = 5;
+
 /// The first container version (1.2.x) that stores platform and OS.
 pub const FIRST_WITH_PLATFORM: u16 = 6;
+
+/// The first container version (1.2.x) with reflections.
+pub const FIRST_WITH_REFLECTION: u16 = 7;
+
+/// The first container version (1.2.x) in which executables have the name of their file, as dynamic libraries have an
+/// install name.
+pub const FIRST_WITH_OUTPUT_NAME: u16 = 9;
 
 impl Header {
     /// Returns an otherwise empty header of container version 1.2.`patch`.

@@ -18,10 +18,13 @@
 
 use std::borrow::Cow;
 use unshade_core::{Error, ErrorKind, Result};
+use unshade_llvm::debug_info::NodeKind;
 use unshade_llvm::metadata::Metadata;
 use unshade_llvm::value::ValueKind;
-use unshade_llvm::{MetadataId, Module};
-use unshade_metallib::file::{FunctionConstant, OwnedFunction, PublicTags, Text, VertexAttribute};
+use unshade_llvm::{FunctionBody, MetadataId, Module};
+use unshade_metallib::file::{
+    FunctionConstant, OwnedFunction, PublicTags, SourceLocation, Text, VertexAttribute,
+};
 use unshade_metallib::function_list::{FunctionVersions, ShortVersion, Tessellation};
 use unshade_metallib::metadata::AttributeUse;
 use unshade_metallib::{DataType, FunctionType};
@@ -292,6 +295,40 @@ impl<'m> Node<'m> {
     fn number_after(&self, key: &[u8]) -> Option<u16> {
         self.words.get(self.position(key)?.checked_add(1)?)?.number()
     }
+}
+
+/// Returns where the debug information of a module says that a function is defined: its line, and the path as Apple's linker
+/// writes it, the folder of the compiler and the name that it was given. `None` if there is none for the function.
+pub fn source_location(module: &Module<'_>, name: &[u8]) -> Option<SourceLocation<'static>> {
+    if module.named(b"llvm.dbg.cu").is_empty() {
+        return None;
+    }
+    let index = module.functions.iter().position(|function| function.symbol.name == name)?;
+    let body = module.body(index).ok()?;
+    let nodes = body.function_attachments.iter().map(|(_, node)| *node);
+    nodes.into_iter().find_map(|node| subprogram(module, &body, node))
+}
+
+fn subprogram(module: &Module<'_>, body: &FunctionBody, node: MetadataId) -> Option<SourceLocation<'static>> {
+    let (entry, table) = module.metadata(Some(body), node)?;
+    let Metadata::Node(node) = entry else { return None };
+    if node.kind != NodeKind::Subprogram {
+        return None;
+    }
+    let line = u32::try_from(*table.numbers(node).first()?).ok()?;
+    let reference = |reference: u64| Some(MetadataId(u32::try_from(reference.checked_sub(1)?).ok()?));
+    let file = reference(*table.references(node).first()?)?;
+    let (Metadata::Node(file), table) = module.metadata(Some(body), file)? else { return None };
+    let mut texts = table.references(file).iter().map(|&text| {
+        let (entry, table) = module.metadata(Some(body), reference(text)?)?;
+        match entry {
+            Metadata::String(text) => Some(table.string(text).to_vec()),
+            _ => None,
+        }
+    });
+    let (name, folder) = (texts.next()??, texts.next()??);
+    let path: Text<'static> = Cow::Owned([&folder[..], b"/", &name].concat());
+    Some(SourceLocation { line, path })
 }
 
 #[cfg(test)]

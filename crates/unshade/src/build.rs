@@ -28,13 +28,14 @@ use crate::load_check::{Target, Triple};
 use bzip2::Compression;
 use bzip2::write::BzEncoder;
 use std::io::Write;
-use unshade_air::reflection::of_module;
-use unshade_core::{Error, ErrorKind, Result};
+use unshade_air::reflection::{LATEST, of_module, oldest_version, version_for};
+use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 use unshade_llvm::Module;
 use unshade_metallib::document::{self, Environment};
 use unshade_metallib::file::{OwnedModule, OwnedReflection};
 use unshade_metallib::reflection::schema::Version;
 use unshade_metallib::reflection::tables::Value;
+use unshade_metallib::target::FIRST_WITH_REFLECTION;
 use unshade_metallib::{LibraryFile, Platform};
 
 /// Builds a library from a manifest in the format that [`document::build`] describes. `load` reads the files that the
@@ -108,53 +109,68 @@ pub fn add_module(library: &mut LibraryFile<'_>, bitcode: &[u8]) -> Result<usize
     Ok(first)
 }
 
+/// What the metadata of a module has that its reflection can't express.
+#[derive(Clone, Debug)]
+pub struct LostMetadata {
+    /// The module, named after its first function.
+    pub module: String,
+    /// What is lost: one error per part.
+    pub findings: Diagnostics,
+}
+
 /// Adds the reflection of each module whose functions have none, as the linker does. Containers before 1.2.7 have no
-/// reflections.
+/// reflections. Returns what reflections can't express, of each module with such metadata.
 ///
 /// # Errors
 /// If a module can't be read, or its metadata has more parts than that of a real module.
-pub fn add_reflections(library: &mut LibraryFile<'_>) -> Result<()> {
-    let Some(version) = reflection_version(library.header.patch) else { return Ok(()) };
+pub fn add_reflections(library: &mut LibraryFile<'_>) -> Result<Vec<LostMetadata>> {
+    let mut lost = Vec::new();
+    if library.header.patch < FIRST_WITH_REFLECTION {
+        return Ok(lost);
+    }
+    let mut newest = None;
+    for module in &library.modules {
+        newest = newest.max(oldest_version(&Module::parse(&module.bytes, 0)?));
+    }
+    let version = version_for(newest, library.header.patch).unwrap_or(LATEST);
     for index in 0..library.modules.len() {
         let mut users = library.functions.iter().filter(|function| function.module == index);
         if users.clone().count() > 0 && users.all(|function| function.reflection.is_none()) {
-            set_reflection(library, index, version)?;
+            lost.extend(set_reflection(library, index, version)?);
         }
     }
-    Ok(())
+    Ok(lost)
 }
 
-/// Makes the reflection of a module anew, if its functions have one.
+/// Makes the reflection of a module anew, if its functions have one. Returns what it can't express, if there is such
+/// metadata.
 ///
 /// # Errors
 /// As [`add_reflections`].
-pub fn renew_reflection(library: &mut LibraryFile<'_>, module: usize) -> Result<()> {
+pub fn renew_reflection(library: &mut LibraryFile<'_>, module: usize) -> Result<Option<LostMetadata>> {
     let mut users = library.functions.iter().filter(|function| function.module == module);
     let known = users.find_map(|function| function.reflection);
     let old = known.and_then(|index| library.reflections().get(index)?.tables()?.get("version").cloned());
     match old {
         Some(Value::Version(version)) => set_reflection(library, module, version),
-        _ => Ok(()),
+        _ => Ok(None),
     }
 }
 
-fn set_reflection(library: &mut LibraryFile<'_>, index: usize, version: Version) -> Result<()> {
-    let Some(module) = library.modules.get(index) else { return Ok(()) };
+fn set_reflection(
+    library: &mut LibraryFile<'_>,
+    index: usize,
+    version: Version,
+) -> Result<Option<LostMetadata>> {
+    let Some(module) = library.modules.get(index) else { return Ok(None) };
     let parsed = Module::parse(&module.bytes, 0)?;
-    let reflection = OwnedReflection::of_tables(&of_module(&parsed, version)?.root)?;
+    let converted = of_module(&parsed, version)?;
+    let reflection = OwnedReflection::of_tables(&converted.root)?;
+    let mut users = library.functions.iter().enumerate().filter(|(_, function)| function.module == index);
+    let module = users.next().map(|(at, function)| function.label(at)).unwrap_or_default();
+    let lost = LostMetadata { module, findings: converted.findings };
     library.set_reflection(index, reflection);
-    Ok(())
-}
-
-/// Returns the version of the reflections that the linker writes to a container of 1.2.`patch`.
-fn reflection_version(patch: u16) -> Option<Version> {
-    let minor = match patch {
-        0..=6 => return None,
-        7 => 2,
-        8 => 3,
-        _ => 4,
-    };
-    Some(Version { major: 0, minor, sub_minor: 0 })
+    Ok(Some(lost).filter(|lost| !lost.findings.is_empty()))
 }
 
 /// Packs files, given as paths and contents, as the linker packs sources.

@@ -43,9 +43,11 @@ mod function;
 mod items;
 mod keys;
 mod structures;
+mod version;
 
 pub use difference::{Difference, difference};
 pub use function::Source;
+pub use version::{oldest_version, version_for};
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;

@@ -15,10 +15,12 @@ use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use unshade::bitcode_edit::{BitcodeEdit, Rename};
+use unshade::build::LostMetadata;
 use unshade::carve::format::Format;
 use unshade::core::{Error, ErrorKind, Escaped};
 use unshade::metallib::edit::Strip;
 use unshade::metallib::header;
+use unshade::metallib::target::FIRST_WITH_UUID;
 use unshade::metallib::{LibraryFile, LibraryType, document};
 use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
@@ -88,12 +90,13 @@ pub(super) fn build(args: &BuildArgs, global: &GlobalArgs) -> Result<Outcome> {
     let inputs: Vec<Input> = paths.iter().map(Input::open).collect::<Result<_>>()?;
     let modules: Vec<Vec<NamedModule>> =
         inputs.iter().map(|input| modules_of(input, global)).collect::<Result<_>>()?;
-    let file = match &inputs[..] {
+    let (file, outcome) = match &inputs[..] {
         [manifest] if modules.iter().all(Vec::is_empty) => {
             ensure!(args.os.is_none(), "--os goes with modules; a manifest has the keys `Platform` and `OS`");
             let text = std::str::from_utf8(manifest.bytes());
             let text = text.with_context(|| format!("{}: neither bitcode nor a manifest", manifest.name))?;
-            library_builder::metallib(text, &mut loader(paths[0])).with_context(|| manifest.name.clone())?
+            let built = library_builder::metallib(text, &mut loader(paths[0]));
+            (built.with_context(|| manifest.name.clone())?, Outcome::Done)
         }
         _ => {
             if let Some((input, _)) = inputs.iter().zip(&modules).find(|(_, found)| found.is_empty()) {
@@ -105,7 +108,7 @@ pub(super) fn build(args: &BuildArgs, global: &GlobalArgs) -> Result<Outcome> {
             from_modules(args, &modules.concat())?
         }
     };
-    write(&args.output, &paths, file.write()?.pieces())
+    Ok(write(&args.output, &paths, file.write()?.pieces())?.and(outcome))
 }
 
 /// A module to build from.
@@ -137,7 +140,7 @@ fn modules_of(input: &Input, global: &GlobalArgs) -> Result<Vec<NamedModule>> {
     Ok(modules)
 }
 
-fn from_modules(args: &BuildArgs, modules: &[NamedModule]) -> Result<LibraryFile<'static>> {
+fn from_modules(args: &BuildArgs, modules: &[NamedModule]) -> Result<(LibraryFile<'static>, Outcome)> {
     let os = match args.os {
         Some(target) => target,
         None => library_builder::target(modules.iter().map(|module| module.bitcode.as_slice()))?
@@ -148,17 +151,16 @@ fn from_modules(args: &BuildArgs, modules: &[NamedModule]) -> Result<LibraryFile
     for module in modules {
         library_builder::add_module(&mut file, &module.bitcode).with_context(|| module.path.clone())?;
     }
-    library_builder::add_reflections(&mut file)?;
+    let outcome = print_lost(&library_builder::add_reflections(&mut file)?);
     let retargeted = retarget::library(&mut file, os)?.modules;
     if retargeted > 0 {
         note(&format!("{} had another target, and {os} now", counted(retargeted as u64, "module")));
     }
-    // Before container version 1.2.5 the linker writes none.
-    if target.container() > 4 {
+    if file.header.patch >= FIRST_WITH_UUID {
         file.set_uuid(Some([0; 16]));
         file.renew_uuid()?;
     }
-    Ok(file)
+    Ok((file, outcome))
 }
 
 pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<Outcome> {
@@ -168,16 +170,18 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
     let mut inputs = vec![args.file.as_os_str()];
     inputs.extend(args.merge.iter().chain(&args.join_symbols).map(OsString::as_os_str));
     inputs.extend(args.split_symbols.iter().map(|path| path.as_os_str()));
-    edited(args, global, data, |file| write(&args.output, &inputs, file.write()?.pieces()))
+    let (written, outcome) =
+        edited(args, global, data, |file| write(&args.output, &inputs, file.write()?.pieces()))?;
+    Ok(written.and(outcome))
 }
 
-/// Passes an edited library to `finish`.
+/// Passes an edited library to `finish`. Returns its result, and whether anything could not be expressed.
 pub(super) fn edited<T>(
     args: &EditArgs,
     global: &GlobalArgs,
     data: &[u8],
     finish: impl FnOnce(&LibraryFile<'_>) -> Result<T>,
-) -> Result<T> {
+) -> Result<(T, Outcome)> {
     refuse_options(args)?;
     let others: Vec<Bytes> =
         args.merge.iter().map(|argument| library_of(argument, global)).collect::<Result<_>>()?;
@@ -199,8 +203,9 @@ pub(super) fn edited<T>(
         self::rename(&mut file, rename)?;
         changed = true;
     }
+    let mut outcome = Outcome::Done;
     for replacement in &args.module {
-        replace_module(&mut file, replacement)?;
+        outcome = outcome.and(replace_module(&mut file, replacement)?);
         changed = true;
     }
     if companion.is_some() {
@@ -232,7 +237,7 @@ pub(super) fn edited<T>(
         None if changed && before.is_some() && !args.keep_uuid => file.renew_uuid()?,
         None => {}
     }
-    finish(&file)
+    Ok((finish(&file)?, outcome))
 }
 
 /// Fails if nothing was removed from a library whose symbols are split off.
@@ -364,18 +369,18 @@ fn rename(file: &mut LibraryFile<'_>, rename: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns a library in which the module of a function is replaced.
-pub(super) fn replaced_module(library: &[u8], function: &str, module: &[u8]) -> Result<Vec<u8>> {
+/// Returns a library in which the module of a function is replaced, and whether anything could not be expressed.
+pub(super) fn replaced_module(library: &[u8], function: &str, module: &[u8]) -> Result<(Vec<u8>, Outcome)> {
     let mut file = LibraryFile::parse(library)?;
-    put_module(&mut file, function, module, "the listing")?;
+    let outcome = put_module(&mut file, function, module, "the listing")?;
     if file.uuid().is_some() {
         file.renew_uuid()?;
     }
-    Ok(file.write()?.pieces().collect::<Vec<_>>().concat())
+    Ok((file.write()?.pieces().collect::<Vec<_>>().concat(), outcome))
 }
 
 /// Replaces a module by that of a file.
-fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Result<()> {
+fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Result<Outcome> {
     let ModuleFile { function, file: path } = replacement;
     let shown = path.display().to_string();
     let bytes = Bytes::open(path).with_context(|| format!("can't read {shown}"))?;
@@ -383,7 +388,7 @@ fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Resul
 }
 
 /// Replaces a module, and the function's metadata by that of the new module.
-fn put_module(file: &mut LibraryFile<'_>, function: &str, bytes: &[u8], shown: &str) -> Result<()> {
+fn put_module(file: &mut LibraryFile<'_>, function: &str, bytes: &[u8], shown: &str) -> Result<Outcome> {
     let known = air::functions(bytes).with_context(|| shown.to_string())?;
     let index = one_function(file, function)?;
     let module = file.functions[index].module;
@@ -400,8 +405,18 @@ fn put_module(file: &mut LibraryFile<'_>, function: &str, bytes: &[u8], shown: &
         function.public.constants.clone_from(&known.public.constants);
     }
     file.replace_module(index, bytes)?;
-    library_builder::renew_reflection(file, module)?;
-    Ok(())
+    Ok(print_lost(library_builder::renew_reflection(file, module)?.as_slice()))
+}
+
+/// Prints what reflections can't express of the metadata of their modules, and how much that is.
+fn print_lost(lost: &[LostMetadata]) -> Outcome {
+    lost.iter().for_each(|lost| print_diagnostics(&lost.module, &lost.findings));
+    let count: usize = lost.iter().map(|lost| lost.findings.errors()).sum();
+    if count == 0 {
+        return Outcome::Done;
+    }
+    note(&format!("reflections can't express {} of metadata", counted(count as u64, "part")));
+    Outcome::Finding
 }
 
 fn set_target(file: &mut LibraryFile<'_>, target: load_check::Target) -> Result<()> {

@@ -83,9 +83,10 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
         slices.into_iter().for_each(|slice| file.set(slice));
     }
     ensure!(!file.slices.is_empty(), "a universal file has one slice at least");
-    if args.edits_libraries() {
-        edit_libraries(args, global, &mut file)?;
-    }
+    let outcome = match args.edits_libraries() {
+        true => edit_libraries(args, global, &mut file)?,
+        false => Outcome::Done,
+    };
     let mut inputs = vec![args.file.as_os_str()];
     inputs.extend(args.set_slice.iter().map(|set| set.file.as_os_str()));
     inputs.extend(args.merge.iter().map(OsString::as_os_str));
@@ -93,16 +94,17 @@ pub(super) fn edit(args: &EditArgs, global: &GlobalArgs, data: &[u8]) -> Result<
         Some(architecture) => file.slices.swap_remove(find(&file, architecture)?).data.into_owned(),
         None => file.write()?,
     };
-    write(&args.output, &inputs, iter::once(bytes.as_slice()))
+    Ok(write(&args.output, &inputs, iter::once(bytes.as_slice()))?.and(outcome))
 }
 
 /// Edits the libraries of the selected slices, each as a library of its own.
-fn edit_libraries(args: &EditArgs, global: &GlobalArgs, file: &mut UniversalFile<'_>) -> Result<()> {
+fn edit_libraries(args: &EditArgs, global: &GlobalArgs, file: &mut UniversalFile<'_>) -> Result<Outcome> {
     let selected = match &args.slice[..] {
         [] => (0..file.slices.len()).filter(|at| file.slices[*at].is_library()).collect(),
         named => named.iter().map(|architecture| find(file, *architecture)).collect::<Result<Vec<_>>>()?,
     };
     ensure!(!selected.is_empty(), "no slice is a library, and machine code is not edited");
+    let mut outcome = Outcome::Done;
     for index in selected {
         let slice = &mut file.slices[index];
         let name = shown(slice.architecture);
@@ -110,14 +112,16 @@ fn edit_libraries(args: &EditArgs, global: &GlobalArgs, file: &mut UniversalFile
         let edited = edited(args, global, &slice.data, |library| {
             Ok(library.write()?.pieces().collect::<Vec<_>>().concat())
         });
-        slice.data = edited.with_context(|| name)?.into();
+        let (data, found) = edited.with_context(|| name)?;
+        slice.data = data.into();
+        outcome = outcome.and(found);
     }
     let others = file.slices.iter().filter(|slice| !slice.is_library());
     let others: Vec<String> = others.map(|slice| shown(slice.architecture)).collect();
     if !others.is_empty() && args.thin.is_none() {
         note(&format!("machine code stays as it is: {}", others.join(", ")));
     }
-    Ok(())
+    Ok(outcome)
 }
 
 /// Returns the index of a slice.

@@ -19,7 +19,7 @@
 use super::{Environment, TAG, dialect, function, header_of, list, read_module, read_version, section};
 use crate::file::{ExtensionTag, LibraryFile, OwnedFunction, OwnedModule};
 use crate::header::{Header, LibraryType, Platform};
-use crate::target::{FIRST_WITH_PLATFORM, Target};
+use crate::target::{FIRST_WITH_PLATFORM, FIRST_WITH_UUID, Target};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
@@ -207,7 +207,7 @@ fn set_uuid(file: &mut LibraryFile<'static>, given: Option<&Node<'_>>) -> Result
             let has_tags = file.extension.is_some() && file.dialect == crate::library::Dialect::Linker;
             let has_uuid = file.extension.iter().flatten().any(|tag| matches!(tag, ExtensionTag::Uuid(_)));
             // Before 1.2.5, the linker writes no UUID.
-            if has_tags && !has_uuid && file.header.patch > 4 {
+            if has_tags && !has_uuid && file.header.patch >= FIRST_WITH_UUID {
                 file.set_uuid(Some([0; 16]));
                 file.renew_uuid()?;
             }

@@ -30,6 +30,7 @@ use crate::header::{Header, Section};
 use crate::header_extension::SECTION_NAMES;
 use crate::library::Dialect;
 use crate::module;
+use crate::target::FIRST_WITH_EXTENSION;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
@@ -142,7 +143,7 @@ impl<'a> LibraryFile<'a> {
             dialect: Dialect::Linker,
             shared_group: false,
             functions: Vec::new(),
-            extension: (header.patch > 2).then(Vec::new),
+            extension: (header.patch >= FIRST_WITH_EXTENSION).then(Vec::new),
             modules: Vec::new(),
             original: Original(&[]),
         }

@@ -1,51 +1,26 @@
 //! The library around the modules.
 //!
-//! The version of a reflection follows the compiler:
-//!
-//! | compiler | reflection |
-//! |---|---|
-//! | metalfe-31001 | 0.1.0 |
-//! | metalfe-32023 | 0.2.0 |
-//! | metalfe-32023.329 | 0.3.0 |
-//! | metalfe-32023.850 | 0.4.0 |
-//!
-//! Reflections, UUIDs and dynamic headers begin with the container versions 1.2.7, 1.2.5 and 1.2.7.
+//! Which parts it has depends on its container version (`unshade_metallib::target`), the version of its reflections on the
+//! compilers of its modules (`unshade_air::reflection`).
 
 use super::inputs::Inputs;
 use super::modules::{Built, BuiltModule};
 use super::{LinkOptions, Linked};
+use crate::air;
 use crate::load_check::Triple;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use unshade_air::reflection;
 use unshade_core::{Error, ErrorKind, Result};
 use unshade_llvm::Module;
-use unshade_llvm::debug_info::NodeKind;
-use unshade_llvm::ids::MetadataId;
-use unshade_llvm::metadata::Metadata;
 use unshade_llvm::symbols::table_order;
-use unshade_metallib::file::{
-    OwnedDynamicHeader, OwnedFunction, OwnedModule, OwnedReflection, SectionData, SourceLocation, Text,
-};
+use unshade_metallib::file::{OwnedDynamicHeader, OwnedFunction, OwnedModule, OwnedReflection, SectionData};
 use unshade_metallib::reflection::Reflection;
 use unshade_metallib::reflection::schema::Version;
-use unshade_metallib::target::{FIRST_WITH_TYPE, Target};
+use unshade_metallib::target::{
+    FIRST_WITH_OUTPUT_NAME, FIRST_WITH_REFLECTION, FIRST_WITH_TYPE, FIRST_WITH_UUID, Target,
+};
 use unshade_metallib::{LibraryFile, LibraryType, Platform};
-
-/// The first container version (1.2.x) with a UUID.
-const FIRST_WITH_UUID: u16 = 5;
-/// The first container version (1.2.x) with reflections.
-const FIRST_WITH_REFLECTION: u16 = 7;
-/// The first container version (1.2.x) in which executables have the name of their file.
-const FIRST_WITH_OUTPUT_NAME: u16 = 9;
-
-/// The builds of the compiler from which on reflections have a version.
-const REFLECTIONS: [((u32, u32), Version); 4] = [
-    ((0, 0), Version { major: 0, minor: 1, sub_minor: 0 }),
-    ((32023, 0), Version { major: 0, minor: 2, sub_minor: 0 }),
-    ((32023, 329), Version { major: 0, minor: 3, sub_minor: 0 }),
-    ((32023, 850), Version { major: 0, minor: 4, sub_minor: 0 }),
-];
 
 pub(super) fn build<'o>(inputs: &Inputs<'_>, built: Built, options: &LinkOptions<'o>) -> Result<Linked<'o>> {
     let like = options.like.as_ref();
@@ -58,10 +33,14 @@ pub(super) fn build<'o>(inputs: &Inputs<'_>, built: Built, options: &LinkOptions
         Some(like) => like.uuid().is_some(),
         None => file.header.patch >= FIRST_WITH_UUID,
     };
+    let reflections = match has_reflections {
+        true => Some(reflection_version(&built, like, file.header.patch)?),
+        false => None,
+    };
     let mut library = Library {
         file,
         options,
-        has_reflections,
+        reflection_version: reflections,
         reflections: Vec::new(),
         dynamic: OwnedDynamicHeader::default(),
         imports: Vec::new(),
@@ -118,7 +97,8 @@ fn empty<'o>(inputs: &Inputs<'_>, options: &LinkOptions<'o>) -> Result<LibraryFi
 struct Library<'l, 'o> {
     file: LibraryFile<'o>,
     options: &'l LinkOptions<'o>,
-    has_reflections: bool,
+    /// The version of the reflections, if the library has any.
+    reflection_version: Option<Version>,
     reflections: Vec<OwnedReflection<'o>>,
     dynamic: OwnedDynamicHeader<'o>,
     imports: Vec<Vec<u8>>,
@@ -141,15 +121,15 @@ impl Library<'_, '_> {
         self.imports.extend(built.tables.imports);
         let BuiltModule { bytes, functions, .. } = built;
         let module = Module::parse(&bytes, 0)?;
-        let reflection = match self.has_reflections && !functions.is_empty() {
-            true => Some(self.reflect(&module)?),
-            false => None,
+        let reflection = match self.reflection_version.filter(|_| !functions.is_empty()) {
+            Some(version) => Some(self.reflect(&module, version)?),
+            None => None,
         };
         let index = self.file.modules.len();
         for mut function in functions {
             function.module = index;
             function.reflection = reflection;
-            function.private.location = location(&module, &function.name);
+            function.private.location = air::source_location(&module, &function.name);
             self.file.functions.push(function);
         }
         drop(module);
@@ -158,8 +138,7 @@ impl Library<'_, '_> {
     }
 
     /// Adds the reflection of a module, and returns its index.
-    fn reflect(&mut self, module: &Module<'_>) -> Result<usize> {
-        let version = reflection_version(module, self.options.like.as_ref());
+    fn reflect(&mut self, module: &Module<'_>, version: Version) -> Result<usize> {
         let converted = reflection::of_module(module, version)?;
         self.notes.extend(converted.findings.iter().map(|finding| format!("reflection: {}", finding.error)));
         self.reflections.push(OwnedReflection::of_tables(&converted.root)?);
@@ -218,25 +197,18 @@ fn target(inputs: &Inputs<'_>, options: &LinkOptions<'_>) -> Result<Target> {
     }
 }
 
-/// Returns the version of the reflection of a module.
-fn reflection_version(module: &Module<'_>, like: Option<&LibraryFile<'_>>) -> Version {
+/// Returns the version of the reflections: that of the library to be like, or of the newest compiler.
+fn reflection_version(built: &Built, like: Option<&LibraryFile<'_>>, container: u16) -> Result<Version> {
     let known = like.and_then(|like| like.reflections().first());
     let version = |first: &OwnedReflection<'_>| Reflection::parse(&first.content).ok()?.version();
     if let Some(version) = known.and_then(version) {
-        return version;
+        return Ok(version);
     }
-    let build = compiler_build(module.ident().unwrap_or_default());
-    let row = REFLECTIONS.iter().rev().find(|(first, _)| *first <= build);
-    row.map_or(reflection::LATEST, |(_, version)| *version)
-}
-
-/// Returns the first two numbers of the compiler's build, such as 32023 and 883 of `metalfe-32023.883`.
-fn compiler_build(ident: &[u8]) -> (u32, u32) {
-    let text = String::from_utf8_lossy(ident);
-    let build = text.split("metalfe-").nth(1).unwrap_or_default();
-    let mut numbers =
-        build.split(|c: char| !c.is_ascii_digit()).map(|number| number.parse::<u32>().unwrap_or_default());
-    (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default())
+    let mut newest = None;
+    for module in &built.modules {
+        newest = newest.max(reflection::oldest_version(&Module::parse(&module.bytes, 0)?));
+    }
+    Ok(reflection::version_for(newest, container).unwrap_or(reflection::LATEST))
 }
 
 fn owned(bytes: Vec<u8>) -> Result<OwnedModule<'static>> {
@@ -244,43 +216,6 @@ fn owned(bytes: Vec<u8>) -> Result<OwnedModule<'static>> {
         true => OwnedModule::of_bitcode(&bytes),
         false => Ok(OwnedModule::of_bytes(bytes)),
     }
-}
-
-/// Returns where debug information says that a function is.
-fn location(module: &Module<'_>, name: &[u8]) -> Option<SourceLocation<'static>> {
-    if module.named(b"llvm.dbg.cu").is_empty() {
-        return None;
-    }
-    let index = module.functions.iter().position(|function| function.symbol.name == name)?;
-    let body = module.body(index).ok()?;
-    let nodes = body.function_attachments.iter().map(|(_, node)| *node);
-    nodes.into_iter().find_map(|node| subprogram(module, &body, node))
-}
-
-fn subprogram(
-    module: &Module<'_>,
-    body: &unshade_llvm::FunctionBody,
-    node: MetadataId,
-) -> Option<SourceLocation<'static>> {
-    let (entry, table) = module.metadata(Some(body), node)?;
-    let Metadata::Node(node) = entry else { return None };
-    if node.kind != NodeKind::Subprogram {
-        return None;
-    }
-    let line = u32::try_from(*table.numbers(node).first()?).ok()?;
-    let reference = |reference: u64| Some(MetadataId(u32::try_from(reference.checked_sub(1)?).ok()?));
-    let file = reference(*table.references(node).first()?)?;
-    let (Metadata::Node(file), table) = module.metadata(Some(body), file)? else { return None };
-    let mut texts = table.references(file).iter().map(|&text| {
-        let (entry, table) = module.metadata(Some(body), reference(text)?)?;
-        match entry {
-            Metadata::String(text) => Some(table.string(text).to_vec()),
-            _ => None,
-        }
-    });
-    let (name, folder) = (texts.next()??, texts.next()??);
-    let path: Text<'static> = Cow::Owned([&folder[..], b"/", &name].concat());
-    Some(SourceLocation { line, path })
 }
 
 /// Gives the functions the order, source locations and sources of those of the same names in another library, and the

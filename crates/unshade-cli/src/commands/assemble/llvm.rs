@@ -74,8 +74,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
     };
     one_program(into, Verb::AssembleInto, global, |writable, program| match (writable, &args.function) {
         (Writable::MetalLibrary, Some(function)) => {
-            save(args, &replaced_module(program.bytes, function, &data)?)?;
-            Ok(Outcome::Done)
+            let (bytes, outcome) = replaced_module(program.bytes, function, &data)?;
+            save(args, &bytes)?;
+            Ok(outcome)
         }
         (Writable::MetalUniversal, _) => bail!("{}: universal files are not assembled into", shown(into)),
         (Writable::MetalLibrary, None) => bail!("--function names the function whose module is replaced"),
