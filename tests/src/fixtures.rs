@@ -36,11 +36,12 @@ pub enum Content {
 
 impl Fixture {
     fn library(name: &str, stands_for: &str, spec: LibrarySpec) -> Self {
+        let spec = air::assemble(spec);
         Self {
             name: name.into(),
             stands_for: stands_for.into(),
-            content: Content::Library(Box::new(air::assemble(spec))),
-            findings: Vec::new(),
+            findings: other_layouts(&spec),
+            content: Content::Library(Box::new(spec)),
             unknown_bytes: 0,
         }
     }
@@ -81,6 +82,12 @@ impl Fixture {
     pub fn path(&self) -> PathBuf {
         folder().join(format!("{}.metallib", self.name))
     }
+}
+
+/// Returns a finding for each reflection: the encoder of the fixtures lays them out in another way than Apple's linker.
+fn other_layouts(spec: &LibrarySpec) -> Vec<(Severity, &'static str)> {
+    let readable = spec.reflections.iter().filter(|reflection| reflection.code == *b"RBUF");
+    readable.map(|_| (Severity::Note, "reflection-layout")).collect()
 }
 
 /// Returns the folder of the committed files.
@@ -582,6 +589,7 @@ fn universal(fixtures: &mut Vec<Fixture>) {
     };
     let (_, _, places) = spec.build();
     let inside = places[1].start + built_object.library;
+    let findings = [other_layouts(&library), other_layouts(&library)].concat();
     fixtures.push(Fixture {
         name: "universal_archive".into(),
         stands_for:
@@ -592,7 +600,7 @@ fn universal(fixtures: &mut Vec<Fixture>) {
             spec,
             vec![(library.clone(), places[0].clone()), (library, inside..inside + built.bytes.len())],
         ),
-        findings: Vec::new(),
+        findings,
         unknown_bytes: 0,
     });
 }

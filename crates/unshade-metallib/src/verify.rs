@@ -8,6 +8,8 @@
 //! is at most [`MAX_HASHED_RATIO`] times the size of the file.
 
 mod header;
+mod linking;
+mod reflection;
 
 use crate::function_list::Function;
 use crate::header_extension::{section, section_name};
@@ -49,7 +51,8 @@ pub const RULES: &[(&str, &str)] = &[
         "header-extension",
         "The header extension is a sequence of known tags that ends where the public metadata starts.",
     ),
-    ("metadata", "A function's public and private metadata are well-formed."),
+    ("library-type", "The library has what its type says."),
+    ("metadata", "A function's public and private metadata are well-formed, and no other function's."),
     ("metadata-size", "A metadata group's size follows the rule of the tool that wrote the library."),
     ("module-range", "A function's module is inside the bitcode section."),
     ("module-wrapper", "A module starts with a bitcode wrapper of matching size."),
@@ -57,9 +60,12 @@ pub const RULES: &[(&str, &str)] = &[
     ("module-overlap", "Modules are shared entirely or not at all."),
     ("platform", "The platform matches the macOS flag."),
     ("reflection", "Every reflection buffer can be decoded, and every RFLT points to one."),
+    ("reflection-layout", "A reflection is laid out as Apple's linker writes it."),
+    ("reflection-version", "All reflections of a library have one version, which is known."),
     ("sources", "The embedded sources are well-formed, and every SOFF points to one of their archives."),
     ("symbol-list", "Imported symbols and exported variables are well-formed."),
-    ("dynamic-header", "The dynamic header is a sequence of tags."),
+    ("dynamic-header", "The dynamic header is a sequence of names."),
+    ("source-link", "The source link is a sequence of tags, and zero as in all real files."),
     ("script-list", "The script list is well-formed."),
     ("unknown-tag", "Every tag is known."),
     ("verify-limit", "The check stopped at a limit that guards against hostile files."),
@@ -130,7 +136,7 @@ impl<'a> Check<'a> {
     pub fn new(library: &Library<'a>) -> Self {
         let mut diagnostics = Diagnostics::new();
         let functions = function_list(library, &mut diagnostics);
-        let reflections = reflection_list(library, &mut diagnostics);
+        let reflections = reflection::list(library, &mut diagnostics);
         let modules = distinct_modules(library, &functions, &mut diagnostics);
         let first = functions.first().and_then(|first| library.public_metadata(first).ok().flatten());
         let size_rule = first.map(|metadata| metadata.group.group_size());
@@ -173,10 +179,7 @@ impl<'a> Check<'a> {
                 }
             }
             Unit::Reflections(groups) => {
-                for group in groups {
-                    diagnostics
-                        .take("reflection", check_reflection(group).map_err(|e| e.within("reflection")));
-                }
+                groups.iter().for_each(|group| reflection::buffer(group, &mut diagnostics));
             }
         }
         UnitResult { diagnostics, hashes }
@@ -198,14 +201,17 @@ impl<'a> Check<'a> {
 
     /// Checks the library as a whole.
     fn whole(&self, diagnostics: &mut Diagnostics) {
-        header::check(&self.library, diagnostics);
+        header::check(&self.library, &self.functions, diagnostics);
         check_extension(&self.library, diagnostics);
         check_sections(&self.library, diagnostics);
         check_function_names(&self.functions, diagnostics);
         check_sources(&self.library, &self.functions, diagnostics);
-        check_dynamic_header(&self.library, diagnostics);
-        check_symbol_lists(&self.library, diagnostics);
-        check_reflection_offsets(&self.library, &self.functions, &self.reflections, diagnostics);
+        check_shared_metadata(&self.library, &self.functions, diagnostics);
+        linking::dynamic_header(&self.library, diagnostics);
+        linking::symbol_lists(&self.library, diagnostics);
+        linking::source_link(&self.library, diagnostics);
+        reflection::offsets(&self.library, &self.functions, &self.reflections, diagnostics);
+        reflection::versions(&self.reflections, diagnostics);
     }
 
     /// Adds the result of a unit. Results must be added in the order of the units, and should be added soon: the
@@ -557,6 +563,28 @@ fn check_metadata(
     }
 }
 
+/// Checks that no two functions share a group of metadata. They may share modules and reflections, but linkers write a group
+/// for each function, even an empty one.
+fn check_shared_metadata(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+    let header = library.header();
+    let mut seen = [BTreeSet::new(), BTreeSet::new()];
+    for function in functions {
+        let Some(offsets) = function.offsets else { continue };
+        let groups = [
+            ("public metadata", header.public_metadata, offsets.public_metadata),
+            ("private metadata", header.private_metadata, offsets.private_metadata),
+        ];
+        for ((name, section, offset), seen) in groups.into_iter().zip(&mut seen) {
+            if !seen.insert(offset) {
+                let at = library.file().base().saturating_add(section.offset).saturating_add(offset);
+                let error =
+                    Error::new(ErrorKind::BadValue, at, "OFFT points to the group of another function");
+                diagnostics.warning("metadata", error.within(name).within(function.label()));
+            }
+        }
+    }
+}
+
 /// Checks the source section and the offsets into it. Does not unpack the archives.
 fn check_sources(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
     let Some(sources) = diagnostics.take("sources", library.sources()).flatten() else {
@@ -623,69 +651,6 @@ fn report_dangling(
         );
         diagnostics.error(rule, error.within(function.label()));
     }
-}
-
-fn check_symbol_lists(library: &Library<'_>, diagnostics: &mut Diagnostics) {
-    for (code, rule) in [(b"ILST", "symbol-list"), (b"VLST", "symbol-list"), (b"SLST", "script-list")] {
-        let Some(groups) = diagnostics.take(rule, library.list(code)).flatten() else { continue };
-        for group in groups {
-            let within = |error: Error| error.within(format!("section {}", code.escape_ascii()));
-            let Some(group) = diagnostics.take(rule, group.map_err(within)) else { continue };
-            diagnostics.take(rule, group.tags().check().map_err(within));
-            if rule == "symbol-list" && group.name().is_none() {
-                diagnostics.error(
-                    rule,
-                    within(Error::new(ErrorKind::BadValue, group.range.start, "symbol without a NAME")),
-                );
-            }
-        }
-    }
-}
-
-fn check_dynamic_header(library: &Library<'_>, diagnostics: &mut Diagnostics) {
-    if let Some(header) = diagnostics.take("dynamic-header", library.dynamic_header()).flatten() {
-        let whole = header.tags().check().map_err(|error| error.within("dynamic header"));
-        diagnostics.take("dynamic-header", whole);
-    }
-}
-
-/// Returns all groups of the reflection list, including those that no function points to.
-fn reflection_list<'a>(library: &Library<'a>, diagnostics: &mut Diagnostics) -> Vec<Group<'a>> {
-    let list = diagnostics.take("reflection", library.list(b"RLST")).flatten();
-    let within = |error: Error| error.within("section RLST");
-    list.into_iter()
-        .flatten()
-        .filter_map(|group| diagnostics.take("reflection", group.map_err(within)))
-        .collect()
-}
-
-/// Checks that the reflection offsets of functions point to groups of the reflection list.
-fn check_reflection_offsets(
-    library: &Library<'_>,
-    functions: &[Function<'_>],
-    groups: &[Group<'_>],
-    diagnostics: &mut Diagnostics,
-) {
-    if library.extension().is_none_or(|extension| extension.section(b"RLST").is_none()) {
-        report_dangling(functions, |function| function.reflection_offset, "reflection", "RFLT", diagnostics);
-        return;
-    }
-    let Ok(Some(section)) = library.section(b"RLST") else { return };
-    for function in functions {
-        let Some(offset) = function.reflection_offset else { continue };
-        let at = section.base().saturating_add(offset);
-        // Groups are in file order, so they are sorted by offset.
-        if groups.binary_search_by_key(&at, |group| group.range.start).is_err() {
-            let error = Error::new(ErrorKind::OutOfRange, at, "RFLT does not point to a reflection");
-            diagnostics.error("reflection", error.within(function.label()));
-        }
-    }
-}
-
-/// Decodes a whole reflection buffer.
-fn check_reflection(group: &Group<'_>) -> Result<()> {
-    group.tags().check()?;
-    crate::library::reflection_buffer(group)?.check()
 }
 
 /// Returns the distinct modules of the functions, in file order. Reports modules that are out of range or overlap.

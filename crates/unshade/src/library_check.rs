@@ -8,6 +8,9 @@
 //! | platform and OS of the header | the triple | `module-target` |
 //! | `VATT`, `VATY`, `CNST`, `TESS`, `LAYR` | arguments, results and constants | `module-metadata` |
 //! | the reflection | the same, in full | `module-reflection` |
+//! | its version | the compiler, `!llvm.ident` | `reflection-version` |
+//! | `DEBI` | the debug information of the function | `module-debug` |
+//! | the stub bit | that the module defines nothing | `library-type` |
 //!
 //! Knowledge: all libraries of Apple's linkers at hand agree with their modules in everything but what
 //! `docs/verify.md` names.
@@ -15,7 +18,7 @@
 use crate::air;
 use crate::load_check::Triple;
 use std::collections::BTreeMap;
-use unshade_air::reflection::{difference, of_module};
+use unshade_air::reflection::{difference, of_module, oldest_version};
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Result};
 use unshade_llvm::Module;
 use unshade_metallib::file::OwnedFunction;
@@ -32,7 +35,11 @@ pub const RULES: &[(&str, &str)] = &[
     ("module-target", "The platform and the OS version are those of the module's triple."),
     ("module-metadata", "Vertex attributes, function constants, patches and layers are those of the module."),
     ("module-reflection", "The reflection is that of the module's metadata."),
+    ("module-debug", "The source location is that of the module's debug information."),
 ];
+
+/// The offset of the type of the library, and of the stub bit.
+const TYPE_OFFSET: u64 = 10;
 
 /// The functions of a library, by the offset of their module in the bitcode section.
 pub(crate) type FunctionsByModule<'a> = Vec<Vec<Function<'a>>>;
@@ -65,6 +72,7 @@ pub(crate) fn module(library: &Library<'_>, functions: &[Function<'_>]) -> Diagn
     let Ok(module) = Module::parse(bitcode.data(), bitcode.base()) else { return diagnostics };
     let Ok(stated) = air::functions_of(&module) else { return diagnostics };
     target(library, &module, functions, &mut diagnostics);
+    stub(library, &module, functions, &mut diagnostics);
     for function in functions {
         let mut check = Comparison { function, diagnostics: &mut diagnostics };
         let name = function.name.unwrap_or_default();
@@ -75,6 +83,8 @@ pub(crate) fn module(library: &Library<'_>, functions: &[Function<'_>]) -> Diagn
         if let Err(error) = check.reflection(library, &module) {
             check.diagnostics.error("module-reflection", error.within(function.label()));
         }
+        check.reflection_version(library, &module);
+        check.location(library, &module);
     }
     diagnostics
 }
@@ -105,6 +115,23 @@ fn target(
         .within(label);
         diagnostics.error("module-target", error);
     }
+}
+
+/// Reports a stub, of declarations only, whose module defines functions.
+fn stub(
+    library: &Library<'_>,
+    module: &Module<'_>,
+    functions: &[Function<'_>],
+    diagnostics: &mut Diagnostics,
+) {
+    let mut defined = module.functions.iter().filter(|function| !function.declaration);
+    let Some(first) = defined.next().filter(|_| library.header().is_stub()) else { return };
+    let label = functions.first().map(Function::label).unwrap_or_default();
+    let at = library.file().base().saturating_add(TYPE_OFFSET);
+    let error = Error::new(ErrorKind::BadValue, at, "the library is a stub, but its module has code")
+        .expected("declarations")
+        .found(format!("a definition of {}", Escaped(&first.symbol.name).quoted()));
+    diagnostics.note("library-type", error.within(label));
 }
 
 /// The comparison of a function.
@@ -236,6 +263,38 @@ impl Comparison<'_, '_, '_> {
             return Err(error.within("reflection"));
         }
         Ok(())
+    }
+
+    /// Compares the version of the reflection with the compiler: newer tools link older modules, but no older ones do.
+    fn reflection_version(&mut self, library: &Library<'_>, module: &Module<'_>) {
+        let Ok(Some(reflection)) = library.reflection(self.function) else { return };
+        let (Some(found), Some(oldest)) = (reflection.version(), oldest_version(module)) else { return };
+        if found < oldest {
+            let message = "the reflection has an older version than the module's compiler writes";
+            let error = Error::new(ErrorKind::BadValue, reflection.range().start, message)
+                .expected(format!("{oldest} or later"))
+                .found(found.to_string());
+            self.diagnostics.warning("reflection-version", error.within(self.function.label()));
+        }
+    }
+
+    /// Compares the source location with the debug information, if the module has any of the function.
+    fn location(&mut self, library: &Library<'_>, module: &Module<'_>) {
+        let Ok(Some(private)) = library.private_metadata(self.function) else { return };
+        let Ok(Some(found)) = private.source_location() else { return };
+        let name = self.function.name.unwrap_or_default();
+        let Some(expected) = air::source_location(module, name) else { return };
+        let shown = |line: u32, path: &[u8]| format!("line {line} of {}", Escaped(path).quoted());
+        if (found.line, found.path) != (expected.line, &*expected.path) {
+            let expected = shown(expected.line, &expected.path);
+            let found = shown(found.line, found.path);
+            self.report(
+                "module-debug",
+                "the module's debug information has another location",
+                expected,
+                found,
+            );
+        }
     }
 
     fn report(

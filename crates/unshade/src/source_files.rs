@@ -3,7 +3,7 @@
 //! Reading stops at the end of the bzip2 stream (zeros may follow it) and at [`MAX_UNPACKED`] bytes.
 
 use std::io::Read;
-use unshade_core::{Error, ErrorKind, Result};
+use unshade_core::{Diagnostics, Error, ErrorKind, Result};
 use unshade_metallib::sources::SourceArchive;
 
 /// Maximum unpacked size in bytes; unpacking stops there. The largest real archive has 3 MB.
@@ -29,18 +29,38 @@ pub struct SourceFile {
 /// # Errors
 /// If the stream or archive is damaged, or unpacks to more than the limits allow. The files before the fault have been
 /// visited.
-pub fn visit_files(archive: &SourceArchive<'_>, mut visit: impl FnMut(SourceFile)) -> Result<()> {
+pub fn visit_files(archive: &SourceArchive<'_>, visit: impl FnMut(SourceFile)) -> Result<()> {
+    unpack(archive, visit).map(|_| ())
+}
+
+/// Unpacks an archive, and checks that only zeros follow its stream, to which linkers pad it.
+pub(crate) fn check(archive: &SourceArchive<'_>, diagnostics: &mut Diagnostics) {
+    let Some(end) = diagnostics.take("sources", unpack(archive, |_| ())) else { return };
+    let padding = archive.compressed.rest().get(end..).unwrap_or_default();
+    if let Some(at) = padding.iter().position(|byte| *byte != 0) {
+        let at = archive.compressed.offset().saturating_add(end as u64).saturating_add(at as u64);
+        let error =
+            Error::new(ErrorKind::BadValue, at, "bytes other than zeros follow the compressed stream");
+        diagnostics.warning("sources", error.within("source archive"));
+    }
+}
+
+/// Unpacks an archive. Returns the size of its stream.
+fn unpack(archive: &SourceArchive<'_>, mut visit: impl FnMut(SourceFile)) -> Result<usize> {
     let packed = archive.compressed.rest();
     let offset = archive.compressed.offset();
     let limit = MAX_UNPACKED.min(RATIO_FREE.max((packed.len() as u64).saturating_mul(MAX_RATIO)));
     let fault = |message: String| Error::new(ErrorKind::BadValue, offset, message).within("source archive");
     let mut unpacked = bzip2::read::BzDecoder::new(packed).take(limit);
     let result = read_tar(&mut unpacked, &mut visit);
+    // Zeros follow the last file; the checksum of the stream is at its end.
+    let result = result.and_then(|()| std::io::copy(&mut unpacked, &mut std::io::sink()));
     if unpacked.limit() == 0 {
         return Err(Error::new(ErrorKind::Limit, offset, "source archive unpacks to too much")
             .expected(format!("at most {limit} bytes")));
     }
-    result.map_err(|error| fault(error.to_string()))
+    result.map_err(|error| fault(error.to_string()))?;
+    Ok(usize::try_from(unpacked.get_ref().total_in()).unwrap_or(usize::MAX))
 }
 
 fn read_tar(unpacked: impl Read, visit: &mut impl FnMut(SourceFile)) -> std::io::Result<()> {

@@ -1,10 +1,13 @@
-//! Checks the header: the size of the file, the platform, and the fields that the container version has.
+//! Checks the header: the size of the file, the platform, the fields that the container version has, whether the library
+//! has what its type says, and where empty sections are.
 //!
-//! Knowledge: the headers of 531 real libraries; `docs/formats/metallib.md`.
+//! Knowledge: the headers of 531 real libraries; `docs/formats/metallib.md`. No Core Image library and no stub was
+//! available.
 
-use crate::header::{Header, Platform};
+use crate::function_list::{Function, FunctionType};
+use crate::header::{Header, LibraryType, Platform};
 use crate::library::Library;
-use crate::target::{FIRST_WITH_PLATFORM, FIRST_WITH_TYPE};
+use crate::target::{FIRST_WITH_EXTENSION, FIRST_WITH_OUTPUT_NAME, FIRST_WITH_PLATFORM, FIRST_WITH_TYPE};
 use alloc::format;
 use alloc::string::String;
 use core::ops::RangeInclusive;
@@ -14,7 +17,7 @@ use unshade_core::{Diagnostics, Error, ErrorKind};
 const KNOWN: RangeInclusive<u16> = 2..=9;
 
 /// Checks the fixed fields of the header.
-pub(super) fn check(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+pub(super) fn check(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
     let header = library.header();
     let base = library.file().base();
     let real = library.file().data().len() as u64;
@@ -47,11 +50,15 @@ pub(super) fn check(library: &Library<'_>, diagnostics: &mut Diagnostics) {
                 .found(format!("{}", header.platform())),
         );
     }
-    version(header, base, diagnostics);
+    version(library, diagnostics);
+    library_type(library, functions, diagnostics);
+    empty_sections(header, base, diagnostics);
 }
 
 /// Checks the container version, and the fields that it has.
-fn version(header: &Header, base: u64, diagnostics: &mut Diagnostics) {
+fn version(library: &Library<'_>, diagnostics: &mut Diagnostics) {
+    let header = library.header();
+    let base = library.file().base();
     let mut report = |offset: u64, message: &'static str, expected: &str, found: String| {
         let error = Error::new(ErrorKind::BadValue, base.saturating_add(offset), message);
         diagnostics.warning("header-version", error.expected(String::from(expected)).found(found));
@@ -68,5 +75,51 @@ fn version(header: &Header, base: u64, diagnostics: &mut Diagnostics) {
     let states_target = header.raw_platform != 0 || header.os_version().is_some();
     if header.patch < FIRST_WITH_PLATFORM && states_target {
         report(11, "a container of this version states no platform and no OS", "0", header.target());
+    }
+    // What is wrong with an extension that can't be read is reported elsewhere.
+    let has_extension = library.extension().is_some() || library.extension_fault().is_some();
+    if has_extension != (header.patch >= FIRST_WITH_EXTENSION) {
+        let shown = |has: bool| if has { "a header extension" } else { "no header extension" };
+        let message = "a container of this version has another header extension";
+        report(8, message, shown(!has_extension), shown(has_extension).into());
+    }
+}
+
+/// Checks that the library has what its type says.
+fn library_type(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
+    let header = library.header();
+    let dynamic = library.dynamic_header().ok().flatten();
+    let has_name = dynamic.is_some_and(|dynamic| dynamic.install_name().is_some());
+    let has_sources = !matches!(library.sources(), Ok(None));
+    let is_extern = |function: &Function<'_>| function.kind == Some(FunctionType::EXTERN);
+    let missing = match header.library_type() {
+        LibraryType::EXECUTABLE if has_name && header.patch < FIRST_WITH_OUTPUT_NAME => "no install name",
+        LibraryType::CORE_IMAGE if !functions.iter().any(is_extern) => "extern functions",
+        LibraryType::DYNAMIC if !has_name => "an install name",
+        LibraryType::SYMBOL_COMPANION if !has_sources => "embedded sources",
+        _ => return,
+    };
+    let at = library.file().base().saturating_add(10);
+    let error = Error::new(ErrorKind::BadValue, at, "the library does not have what its type says");
+    let found = format!("{} library", header.library_type());
+    diagnostics.warning("library-type", error.expected(missing).found(found));
+}
+
+/// Checks that each empty section is where the one before it ends. Those with bytes can only overlap or leave a gap.
+fn empty_sections(header: &Header, base: u64, diagnostics: &mut Diagnostics) {
+    let sections = [
+        ("private metadata", header.private_metadata, header.public_metadata.end()),
+        ("bitcode", header.bitcode, header.private_metadata.end()),
+    ];
+    for (name, section, expected) in sections {
+        let Some(expected) = expected.filter(|end| section.size == 0 && section.offset != *end) else {
+            continue;
+        };
+        let at = base.saturating_add(section.offset);
+        let error =
+            Error::new(ErrorKind::BadValue, at, "an empty section is in another place than its neighbours")
+                .expected(format!("{expected:#x}"))
+                .found(format!("{:#x}", section.offset));
+        diagnostics.warning("section-gap", error.within(name));
     }
 }

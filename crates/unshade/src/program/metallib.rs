@@ -12,7 +12,7 @@ use crate::library_check;
 use crate::load_check::{LibraryFacts, ModuleFacts};
 use crate::quantity::{counted, grouped, size};
 use crate::select::Selection;
-use crate::source_files::{SourceFile, visit_files};
+use crate::source_files::{self, SourceFile, visit_files};
 use crate::view::{FunctionRow, FunctionView, HashesView, LibraryView};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
@@ -535,7 +535,7 @@ fn load_facts(library: &Library<'_>, runner: &dyn Runner) -> LibraryFacts {
 fn check_sources(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     let Ok(Some(sources)) = library.sources() else { return };
     for archive in sources.archives().filter_map(Result::ok) {
-        diagnostics.take("sources", visit_files(&archive, |_| ()));
+        source_files::check(&archive, diagnostics);
     }
 }
 

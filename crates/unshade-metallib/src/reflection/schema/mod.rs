@@ -231,6 +231,14 @@ impl FieldKind {
     }
 }
 
+/// The versions that real files have, oldest first.
+pub const KNOWN_VERSIONS: [Version; 4] = [
+    Version { major: 0, minor: 1, sub_minor: 0 },
+    Version { major: 0, minor: 2, sub_minor: 0 },
+    Version { major: 0, minor: 3, sub_minor: 0 },
+    Version { major: 0, minor: 4, sub_minor: 0 },
+];
+
 /// The version of the schema that a writer followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Version {
