@@ -9,6 +9,7 @@ mod ghidra;
 mod kernel_runs;
 mod metallib;
 mod metallib_edits;
+mod metallib_flips;
 mod metallib_write;
 mod naga;
 mod nv;
@@ -40,7 +41,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile), or a hundred times as many mutants per chip (sass).
+    /// every N-th function (decompile), or a hundred times as many mutants per chip (sass), or change this many bytes
+    /// (metallib-flips).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// Number of random cases (decompile-random) [default: 10000].
@@ -138,6 +140,8 @@ enum Format {
     /// Run Ghidra's decompiler with the Ghidra module, beside ours.
     Ghidra,
     Metallib,
+    /// Change single bytes of Metal libraries, and count what `verify` finds.
+    MetallibFlips,
     MetallibWrite,
     /// Compile WGSL with `examples/naga`, and run it.
     Naga,
@@ -192,6 +196,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             random: args.random,
         }),
         Format::Sleigh => sleigh::run(),
+        Format::MetallibFlips => metallib_flips::run(args.sample),
         Format::MetallibWrite => metallib_write::run(),
         Format::Naga => naga::run(&args.packages),
         Format::Nv => nv::run(),
