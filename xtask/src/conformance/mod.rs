@@ -6,6 +6,7 @@ mod dxbc;
 mod dxcontainer;
 mod emulate;
 mod ghidra;
+mod hlsl;
 mod kernel_runs;
 mod metallib;
 mod metallib_edits;
@@ -28,7 +29,7 @@ use anyhow::Result;
                         and clang-19, bitcode-dump needs llvm-bcanalyzer-19, and bitcode-verify opt and llvm-as 14 and 19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH; of ghidra, Ghidra's decompiler from \
-                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV. What is not there is said and left \
+                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV; of hlsl, DXC and FXC from UNSHADE_HLSL_ORACLE. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
                         cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile), or a hundred times as many mutants per chip (sass), or change this many bytes
+    /// every N-th function (decompile) or shader (hlsl), or a hundred times as many mutants per chip (sass), or change this many bytes
     /// (metallib-flips).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -56,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts, dxil-text), or the WGSL in these folders (naga).
+    /// or the containers in these folders (dxil-parts, dxil-text, hlsl), or the WGSL in these folders (naga).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
@@ -71,9 +72,12 @@ pub(crate) struct Args {
     /// The language of the decompiler (decompile, decompile-run, decompile-loop).
     #[arg(long, value_enum, default_value_t = Language::Cuda)]
     language: Language,
-    /// Write failures to this folder (decompile).
+    /// Write failures to this folder (decompile, hlsl).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
+    /// Compile the true sources instead of decompiled texts (hlsl).
+    #[arg(long)]
+    sources: bool,
     /// Write the compiled programs and the page of the documentation (witness).
     #[arg(long)]
     write: bool,
@@ -139,6 +143,8 @@ enum Format {
     Emulate,
     /// Run Ghidra's decompiler with the Ghidra module, beside ours.
     Ghidra,
+    /// Decompile shaders to HLSL, compile the text with DXC and FXC, and compare the programs.
+    Hlsl,
     Metallib,
     /// Change single bytes of Metal libraries, and count what `verify` finds.
     MetallibFlips,
@@ -187,6 +193,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::DxilText => dxcontainer::run_text(&args.packages),
         Format::Emulate => emulate::run(args.sample),
         Format::Ghidra => ghidra::run(),
+        Format::Hlsl => hlsl::run(&hlsl::Options {
+            folders: &args.packages,
+            sample: args.sample,
+            sources: args.sources,
+            failures: args.failures.as_deref(),
+        }),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(&sass::Options {
             sample: args.sample.unwrap_or(2_000),
