@@ -8,7 +8,7 @@ use unshade_dxbc::operand::{Components, OperandKind};
 use unshade_dxbc::{Instruction, Program, opcode::Opcode};
 use unshade_dxcontainer::Container;
 use unshade_ir::shader::data_type::{DataType, Scalar, ScalarKind, StructField, StructType};
-use unshade_ir::shader::interface::{Attributes, ShaderProgram, Variable, VariableSpace};
+use unshade_ir::shader::interface::{Attributes, ShaderProgram, Stage, Variable, VariableSpace};
 use unshade_ir::shader::{OperandKind as Kind, ShaderOp};
 use unshade_ir::{Function, Key, Op, Space, ValueId, VariableId};
 
@@ -61,7 +61,7 @@ impl Interface {
         let mut interface = Self {
             inputs: Elements::read(container, &[*b"ISG1", *b"ISGN"], false, &inputs)?,
             outputs: Elements::read(container, &[*b"OSG1", *b"OSG5", *b"OSGN"], true, &outputs)?,
-            patch: Elements::read(container, &[*b"PSG1", *b"PCSG"], true, &patch)?,
+            patch: Elements::read(container, &[*b"PSG1", *b"PCSG"], shader.stage == Stage::Hull, &patch)?,
             bindings: resources::read(container, program, shader)?,
             ..Self::default()
         };

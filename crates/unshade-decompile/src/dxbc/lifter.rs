@@ -9,6 +9,7 @@ use unshade_dxbc::operand::{Operand, OperandKind};
 use unshade_dxbc::print::{Dialect, Options, print_instruction};
 use unshade_dxbc::{Instruction, Program};
 use unshade_ir::build::Builder;
+use unshade_ir::fold::fold;
 use unshade_ir::shader::interface::{Resource, Stage};
 use unshade_ir::shader::vector;
 use unshade_ir::{BlockId, End, Function, IdVec, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId};
@@ -41,6 +42,8 @@ enum Cached {
     Row(ValueId, u64),
     /// A lane, in a block.
     Lane(BlockId, ValueId, u8),
+    /// An operation of values, in a block.
+    InBlock(BlockId, ShaderOp, [ValueId; 4]),
     /// A vector of scalars, in a block.
     Vector(BlockId, [ValueId; 4]),
 }
@@ -151,17 +154,50 @@ impl<'p> Lifter<'p> {
         self.registers.get(&(register << 2 | u64::from(component))).copied()
     }
 
-    /// Adds a value of so many bits and lanes.
+    /// Adds a value of so many bits and lanes. Inputs, handles and places are made once for a block.
     pub(super) fn add(&mut self, op: Op, width: u8, lanes: u16, inputs: &[ValueId]) -> ValueId {
         let (block, address) = (self.at(), self.address);
-        let value = self.builder.function.add(op, width, block, address, inputs);
-        self.builder.function.with_lanes(value, lanes)
+        let make = |function: &mut Function| {
+            let value = function.add(op, width, block, address, inputs);
+            function.with_lanes(value, lanes)
+        };
+        match op {
+            Op::Shader(
+                shader @ (ShaderOp::LoadInput
+                | ShaderOp::LoadConstant
+                | ShaderOp::Handle
+                | ShaderOp::NonUniform
+                | ShaderOp::Element
+                | ShaderOp::Field),
+            ) if inputs.len() <= 4 => {
+                let mut key = [ValueId::NONE; 4];
+                key[..inputs.len()].copy_from_slice(inputs);
+                self.cached(Cached::InBlock(block, shader, key), make)
+            }
+            _ => make(&mut self.builder.function),
+        }
     }
 
     /// Adds a value that works lane by lane: it has as many lanes as the input with the most.
     pub(super) fn lanewise(&mut self, op: Op, width: u8, inputs: &[ValueId]) -> ValueId {
+        if let Some(number) = self.folded_constant(op, width, inputs) {
+            return self.constant(number, width);
+        }
         let lanes = inputs.iter().map(|input| self.builder.function.lanes(*input)).max().unwrap_or(1);
         self.add(op, width, lanes, inputs)
+    }
+
+    /// Returns the result of an operator of constant integers: instances of phases compute with their numbers.
+    fn folded_constant(&self, op: Op, width: u8, inputs: &[ValueId]) -> Option<u64> {
+        let function = &self.builder.function;
+        let numbers: Option<Vec<u64>> = inputs.iter().map(|input| function.number(*input)).collect();
+        let numbers = numbers?;
+        // The machine shifts by the lowest five bits.
+        let is_shift = matches!(op, Op::Shl | Op::Shr | Op::Sar);
+        if is_shift && numbers.get(1).is_none_or(|count| *count > 31) {
+            return None;
+        }
+        fold(op, &numbers, function.width(*inputs.first()?), width)
     }
 
     /// Adds an operation with a result of 32 bits.

@@ -147,11 +147,8 @@ impl Lifter<'_> {
         if addend == 0 {
             return value;
         }
-        if let Some(number) = self.function().number(value) {
-            return self.number((number as u32).wrapping_add(addend));
-        }
         let addend = self.number(addend);
-        self.add(Op::Add, 32, 1, &[value, addend])
+        self.lanewise(Op::Add, 32, &[value, addend])
     }
 
     /// Returns the number of a word: an offset in bytes, divided by four.

@@ -141,7 +141,7 @@ impl Lifter<'_> {
             0 => scalars[0],
             _ => {
                 let number = self.number(number);
-                self.add(Op::Add, 32, 1, &[scalars[0], number])
+                self.lanewise(Op::Add, 32, &[scalars[0], number])
             }
         }
     }

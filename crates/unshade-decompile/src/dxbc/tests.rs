@@ -200,9 +200,9 @@ fn resources_have_registers_and_shapes() {
 #[test]
 fn ranges_of_model_5_1_are_resources() {
     let text = "ps_5_1\ndcl_resource_texture2d (float,float,float,float) T0[4:7], space=2\n\
-                dcl_output o0.xyzw\ndcl_temps 1\nmov r0.x, l(1)\nld r0.xyzw, l(0, 0, 0, 0), T0[r0.x + 5].xyzw\n\
+                dcl_input_ps constant v0.x\ndcl_output o0.xyzw\ndcl_temps 1\nmov r0.x, v0.x\nld r0.xyzw, l(0, 0, 0, 0), T0[r0.x + 5].xyzw\n\
                 mov o0.xyzw, r0.xyzw\nret";
-    let program = lifted(text, [&[], &[("SV_Target", 0, 0, 15, true)], &[]]);
+    let program = lifted(text, [&[("PLACE", 0, 0, 1, false)], &[("SV_Target", 0, 0, 15, true)], &[]]);
     let resource = program.resources.iter().next().unwrap();
     let binding = resource.binding.unwrap();
     assert_eq!((binding.register, binding.space, binding.count), (4, 2, Some(4)));
