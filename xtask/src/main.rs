@@ -74,6 +74,9 @@ enum Command {
     Package(package::Args),
     /// Build the page for a static host, with its WebAssembly module.
     Web(web::Args),
+    #[cfg(unix)]
+    #[command(hide = true)]
+    RunVerbs(conformance::metal::mutants::VerbsArgs),
     /// Test the page of the Explorer in Chromium.
     WebTest(web_test::Args),
 }
@@ -84,7 +87,7 @@ impl Command {
     fn needs_release(&self) -> bool {
         match self {
             #[cfg(unix)]
-            Self::Bench(_) | Self::Corpus(_) | Self::PeakMemory(_) => true,
+            Self::Bench(_) | Self::Corpus(_) | Self::PeakMemory(_) | Self::RunVerbs(_) => true,
             #[cfg(unix)]
             Self::Conformance(args) => args.needs_release(),
             Self::Learn(_) => true,
@@ -114,6 +117,8 @@ fn main() -> ExitCode {
         Command::Licences(args) => licences::run(&args),
         Command::LoaderFiles(args) => loader_files::run(&args),
         Command::Package(args) => package::run(&args),
+        #[cfg(unix)]
+        Command::RunVerbs(args) => conformance::metal::mutants::run_verbs(&args),
         Command::Web(args) => web::run(&args),
         Command::WebTest(args) => web_test::run(&args),
     };

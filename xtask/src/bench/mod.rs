@@ -13,7 +13,6 @@ mod nv;
 mod sass;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -153,18 +152,7 @@ fn large_library() -> Result<PathBuf> {
 
 /// Returns the folder of a wheel's members, unpacking it if necessary.
 fn unpacked((name, part): (&str, &str)) -> Result<PathBuf> {
-    let wheel = corpus::cached_package(name, part)?;
-    let folder = sh::root().join("target/bench").join(wheel.file_stem().unwrap_or_default());
-    if !folder.exists() {
-        let partial = folder.with_extension("partial");
-        fs::create_dir_all(&partial)?;
-        println!("unpacking {}", wheel.display());
-        let mut unzip = Command::new("python3");
-        sh::capture(unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&partial))
-            .context("unpacking wheels needs Python 3")?;
-        fs::rename(&partial, &folder)?;
-    }
-    Ok(folder)
+    corpus::unpack(&corpus::cached_package(name, part)?)
 }
 
 fn milliseconds(time: Duration) -> String {

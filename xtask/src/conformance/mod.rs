@@ -8,6 +8,7 @@ mod emulate;
 mod ghidra;
 mod hlsl;
 mod kernel_runs;
+pub(crate) mod metal;
 mod metallib;
 mod metallib_edits;
 mod metallib_flips;
@@ -44,6 +45,8 @@ pub(crate) struct Args {
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
     /// every N-th function (decompile) or shader (hlsl), or a hundred times as many mutants per chip (sass), or change this many bytes
     /// (metallib-flips).
+    /// every N-th function (decompile), or a hundred times as many mutants per chip (sass), or so many mutants
+    /// (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// Number of random cases (decompile-random) [default: 10000].
@@ -145,6 +148,16 @@ enum Format {
     Ghidra,
     /// Decompile shaders to HLSL, compile the text with DXC and FXC, and compare the programs.
     Hlsl,
+    /// Compare kernels of MLX with the headers from which they are compiled.
+    MetalHeaders,
+    /// Take Metal libraries apart, link them again, and compare symbols with llvm-nm.
+    MetalLink,
+    /// Run all verbs on changed Metal libraries and modules.
+    MetalMutants,
+    /// Compare signatures from metadata with the reflections of Metal libraries.
+    MetalSignatures,
+    /// Compile the structures of arguments with clang++, and check their layouts.
+    MetalStructs,
     Metallib,
     /// Change single bytes of Metal libraries, and count what `verify` finds.
     MetallibFlips,
@@ -199,6 +212,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             sources: args.sources,
             failures: args.failures.as_deref(),
         }),
+        Format::MetalHeaders => metal::headers::run(),
+        Format::MetalLink => metal::link::run(),
+        Format::MetalMutants => metal::mutants::run(args.sample),
+        Format::MetalSignatures => metal::signatures::run(),
+        Format::MetalStructs => metal::structs::run(),
         Format::Metallib => metallib::run(),
         Format::Sass => sass::run(&sass::Options {
             sample: args.sample.unwrap_or(2_000),

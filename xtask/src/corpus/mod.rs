@@ -12,6 +12,7 @@ mod list;
 use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -37,9 +38,19 @@ pub(crate) fn cached_package(name: &str, part: &str) -> Result<PathBuf> {
 
 /// Returns the verified packages of a set in the cache, by name. Prints a notice for missing ones.
 pub(crate) fn cached_set(set: Set) -> Result<Vec<(String, PathBuf)>> {
-    let args = Args { cache: None, only: Vec::new(), set, list: true };
+    cached(&Args { cache: None, only: Vec::new(), set, list: true })
+}
+
+/// Returns the verified packages of these names in the cache. Prints a notice for missing ones.
+pub(crate) fn cached_packages(names: &[&str]) -> Result<Vec<PathBuf>> {
+    let only = names.iter().map(|name| (*name).to_owned()).collect();
+    let found = cached(&Args { cache: None, only, set: Set::All, list: true })?;
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+fn cached(args: &Args) -> Result<Vec<(String, PathBuf)>> {
     let mut there = Vec::new();
-    for package in selected(&args)? {
+    for package in selected(args)? {
         let path = cache_dir(None)?.join(&package.file);
         match check_file(&package, &path)? {
             Cached::Right => there.push((package.name, path)),
@@ -51,6 +62,21 @@ pub(crate) fn cached_set(set: Set) -> Result<Vec<(String, PathBuf)>> {
         }
     }
     Ok(there)
+}
+
+/// Returns the folder of a wheel's members, unpacking it if necessary.
+pub(crate) fn unpack(wheel: &Path) -> Result<PathBuf> {
+    let folder = sh::root().join("target/bench").join(wheel.file_stem().unwrap_or_default());
+    if !folder.exists() {
+        let partial = folder.with_extension("partial");
+        fs::create_dir_all(&partial)?;
+        println!("unpacking {}", wheel.display());
+        let mut unzip = Command::new("python3");
+        sh::capture(unzip.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&partial))
+            .context("unpacking wheels needs Python 3")?;
+        fs::rename(&partial, &folder)?;
+    }
+    Ok(folder)
 }
 
 /// Options of `cargo xtask corpus`.
