@@ -42,6 +42,10 @@ pub(super) struct Built {
 
 type Faults = Vec<Error>;
 
+/// The names that several inputs define, and the indexes of these inputs. Each name is one fault, however many entry points
+/// reach it.
+type Duplicates = BTreeMap<Vec<u8>, BTreeSet<usize>>;
+
 pub(super) fn build(inputs: &Inputs<'_>, options: &LinkOptions<'_>) -> std::result::Result<Built, Faults> {
     let set = Set::new(inputs, options)?;
     if options.dynamic { set.dynamic() } else { set.executable() }
@@ -133,21 +137,17 @@ impl<'s, 'i> Set<'s, 'i> {
     fn executable(&self) -> std::result::Result<Built, Faults> {
         let linker = self.linker();
         let (mut built, mut faults) = (Built::default(), Vec::new());
-        let mut names: BTreeMap<&[u8], usize> = BTreeMap::new();
+        let mut duplicates = self.duplicate_entries();
         for (index, input) in self.inputs.all.iter().enumerate() {
-            for entry in &input.entries {
-                if let Some(first) = names.insert(&entry.name, index) {
-                    faults.push(twice(&entry.name, &self.name(first), &self.name(index)));
-                }
-            }
             if let Some(at) = self.whole.iter().position(|&whole| whole == index) {
                 for entry in &input.entries {
-                    self.entry_point(&linker, at, entry, &mut built, &mut faults);
+                    self.entry_point(&linker, at, entry, &mut built, &mut duplicates, &mut faults);
                 }
             } else if !input.entries.is_empty() {
                 built.take(index, input, input.entries.clone());
             }
         }
+        faults.extend(self.duplicate_faults(&duplicates));
         if built.modules.is_empty() && faults.is_empty() && !self.inputs.all.is_empty() {
             faults.push(
                 Error::without_offset(ErrorKind::BadValue, "no input has an entry point")
@@ -157,6 +157,29 @@ impl<'s, 'i> Set<'s, 'i> {
         if faults.is_empty() { Ok(built) } else { Err(faults) }
     }
 
+    /// Returns the names of entry points that several inputs have.
+    fn duplicate_entries(&self) -> Duplicates {
+        let mut definers = Duplicates::new();
+        for (index, input) in self.inputs.all.iter().enumerate() {
+            for entry in &input.entries {
+                definers.entry(entry.name.to_vec()).or_default().insert(index);
+            }
+        }
+        definers.retain(|_, inputs| inputs.len() > 1);
+        definers
+    }
+
+    /// Returns a fault for each name that several inputs define.
+    fn duplicate_faults(&self, duplicates: &Duplicates) -> Faults {
+        let fault = |(name, inputs): (&Vec<u8>, &BTreeSet<usize>)| {
+            let count = if inputs.len() == 2 { "two".to_owned() } else { inputs.len().to_string() };
+            let message = format!("{count} definitions of {}", quoted(name));
+            let modules: Vec<String> = inputs.iter().map(|&index| self.name(index)).collect();
+            Error::without_offset(ErrorKind::BadValue, message).found(modules.join(" and "))
+        };
+        duplicates.iter().map(fault).collect()
+    }
+
     /// Makes the module of an entry point.
     fn entry_point(
         &self,
@@ -164,6 +187,7 @@ impl<'s, 'i> Set<'s, 'i> {
         at: usize,
         entry: &OwnedFunction<'static>,
         built: &mut Built,
+        duplicates: &mut Duplicates,
         faults: &mut Faults,
     ) {
         let Some((&index, input)) =
@@ -177,10 +201,15 @@ impl<'s, 'i> Set<'s, 'i> {
         let kept = kept.iter().map(|name| Root { input: at, name });
         let roots: Vec<Root<'_>> = [Root { input: at, name: &entry.name }].into_iter().chain(kept).collect();
         let reach = linker.reach(&roots);
-        let tables = match self.check(linker, &reach, input) {
+        self.add_duplicates(linker, &reach, duplicates);
+        let tables = match self.check(&reach, input) {
             Ok(tables) => tables,
             Err(found) => return faults.extend(found),
         };
+        // Which definition counts is open, so there is nothing to build.
+        if !duplicates.is_empty() {
+            return;
+        }
         let is_alone = input.entries.len() == 1 && reach.inputs().len() == 1;
         if is_alone && reach.has_all_of(linker, at, &TABLES) && tables == input.tables {
             return built.take(index, input, vec![entry.clone()]);
@@ -237,7 +266,13 @@ impl<'s, 'i> Set<'s, 'i> {
         let first = self.whole.get(at).copied().unwrap_or_default();
         let Some(input) = self.inputs.all.get(first) else { return Ok(built) };
         let reach = linker.reach(&roots);
-        let tables = self.check(&linker, &reach, input)?;
+        let mut duplicates = Duplicates::new();
+        self.add_duplicates(&linker, &reach, &mut duplicates);
+        let duplicates = self.duplicate_faults(&duplicates);
+        let tables = match self.check(&reach, input) {
+            Ok(tables) if duplicates.is_empty() => tables,
+            checked => return Err([checked.err().unwrap_or_default(), duplicates].concat()),
+        };
         let is_named = match &self.options.install_name {
             Some(name) => *name == input.source_filename,
             None => true,
@@ -262,13 +297,16 @@ impl<'s, 'i> Set<'s, 'i> {
         Ok(built)
     }
 
-    /// Returns what is taken from dynamic libraries, or all that is missing or defined twice.
-    fn check(
-        &self,
-        linker: &Linker<'_, '_>,
-        reach: &Reach,
-        input: &Input<'_>,
-    ) -> std::result::Result<DynamicTables, Faults> {
+    /// Adds the names that are reached and that several inputs define.
+    fn add_duplicates(&self, linker: &Linker<'_, '_>, reach: &Reach, duplicates: &mut Duplicates) {
+        for conflict in linker.conflicts().iter().filter(|conflict| reach.has(linker, &conflict.name)) {
+            let inputs = conflict.inputs.iter().filter_map(|&at| self.whole.get(at));
+            duplicates.entry(conflict.name.clone()).or_default().extend(inputs);
+        }
+    }
+
+    /// Returns what is taken from dynamic libraries, or all that is missing.
+    fn check(&self, reach: &Reach, input: &Input<'_>) -> std::result::Result<DynamicTables, Faults> {
         let given = &self.options.libraries;
         let mut tables = DynamicTables::default();
         tables.libraries.extend(given.iter().map(|library| library.install_name.clone()));
@@ -298,12 +336,6 @@ impl<'s, 'i> Set<'s, 'i> {
                 )
                 .found(format!("{} of {user} needs it", quoted(&missing.user.1))),
             );
-        }
-        for conflict in linker.conflicts().iter().filter(|conflict| reach.has(linker, &conflict.name)) {
-            let [one, two] = conflict
-                .inputs
-                .map(|at| self.whole.get(at).map(|&index| self.name(index)).unwrap_or_default());
-            faults.push(twice(&conflict.name, &one, &two));
         }
         let names: Vec<&[u8]> = imports.iter().map(Vec::as_slice).collect();
         tables.imports = table_order(&names).into_iter().filter_map(|at| imports.get(at).cloned()).collect();
@@ -388,9 +420,4 @@ fn quoted(name: &[u8]) -> String {
         Some(demangled) => Escaped(demangled.as_bytes()).quoted(),
         None => Escaped(name).quoted(),
     }
-}
-
-fn twice(name: &[u8], one: &str, two: &str) -> Error {
-    Error::without_offset(ErrorKind::BadValue, format!("two definitions of {}", quoted(name)))
-        .found(format!("{one} and {two}"))
 }

@@ -124,6 +124,18 @@ fn all_faults_are_reported() {
     ];
     let found = messages(&inputs, &LinkOptions::default());
     assert_eq!(found, ["two definitions of \"double(int)\": found a.air and b.air"]);
+    // A name is one fault, however many entry points reach it and however many modules define it.
+    let inputs = [("one.air", ""), ("two.air", "@y = global i32 1\n"), ("three.air", "@z = global i32 1\n")]
+        .map(|(name, more)| {
+            input(name, &format!("{KERNELS}{TOOLS}{more}").replace("declare i32 @_Z6doublei(i32)", ""))
+        });
+    let found = messages(&inputs, &LinkOptions::default());
+    let modules = "found one.air and two.air and three.air";
+    let expected =
+        ["double(int)", "clear", "twice"].map(|name| format!("3 definitions of \"{name}\": {modules}"));
+    assert_eq!(found, expected);
+    let found = messages(&inputs[..2], &LinkOptions { dynamic: true, ..LinkOptions::default() });
+    assert_eq!(found.len(), 3, "{found:?}");
     let found = messages(&[input("tools.air", TOOLS)], &LinkOptions::default());
     assert!(found[0].starts_with("no input has an entry point"), "{found:?}");
     let found = messages(
