@@ -1,4 +1,4 @@
-//! Writes the target of a Metal library: platform and OS version, in the header and in the triples of the modules.
+//! Writes the target of a Metal library or module: platform and OS version, in the header and in the triples of the modules.
 //!
 //! A triple keeps its architecture, `air64` or `air64_v26`, and a module its versions of AIR and of the language: a later OS
 //! reads what is written for an earlier one. An OS that does not read them needs other code, so the library is refused. All
@@ -6,10 +6,12 @@
 //!
 //! Knowledge: triples and headers of real libraries; the rules of [`crate::load_check`].
 
-use crate::bitcode_edit::BitcodeEdit;
+use crate::air;
+use crate::bitcode_edit::{BitcodeEdit, Edited};
 use crate::load_check::{LibraryFacts, Status, Target, check};
 use unshade_air::target::triple;
 use unshade_core::{Error, ErrorKind, Result};
+use unshade_llvm::Module;
 use unshade_metallib::header::Version;
 use unshade_metallib::target::{self, FIRST_WITH_PLATFORM};
 use unshade_metallib::{Library, LibraryFile};
@@ -68,16 +70,48 @@ pub fn library(file: &mut LibraryFile<'_>, target: Target) -> Result<Retargeted>
     Ok(Retargeted { modules, header_has_version })
 }
 
+/// Edits the modules in bitcode, whose first byte has the offset `base` in a file, and writes their target.
+///
+/// ```
+/// use unshade::bitcode_edit::BitcodeEdit;
+/// use unshade::retarget;
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/air/reduce.bc");
+/// # let bytes = std::fs::read(path)?;
+/// let edited = retarget::bitcode(&BitcodeEdit::default(), &bytes, 0, "macos-15.0".parse()?)?;
+/// assert!(unshade::llvm::Module::parse(&edited.bytes, 0)?.triple.ends_with(b"-apple-macosx15.0.0"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If the bitcode can't be read, an edit is not possible, no module is AIR, the platform has no triple, or the modules would not
+/// load on the target.
+pub fn bitcode(edit: &BitcodeEdit, bytes: &[u8], base: u64, target: Target) -> Result<Edited> {
+    let edit = BitcodeEdit { target: Some(format_target(target)?), ..edit.clone() };
+    let edited = edit.module(bytes, base)?;
+    let modules = Module::parse_all(&edited.bytes, 0)?.collect::<Result<Vec<_>>>()?;
+    if !modules.iter().any(air::is_air) {
+        let message = "bitcode is not for Apple GPUs, so it names no OS that could be set";
+        return Err(Error::without_offset(ErrorKind::Unsupported, message));
+    }
+    refuse_facts("module", &LibraryFacts::of_modules(&modules), target)?;
+    Ok(edited)
+}
+
 /// Refuses a library that does not load on a target.
 ///
 /// # Errors
 /// The first rule that it breaks.
 pub fn refuse(library: &Library<'_>, target: Target) -> Result<()> {
-    let report = check(&LibraryFacts::read(library), target);
+    refuse_facts("library", &LibraryFacts::read(library), target)
+}
+
+fn refuse_facts(what: &str, facts: &LibraryFacts, target: Target) -> Result<()> {
+    let report = check(facts, target);
     match report.findings.into_iter().find(|finding| finding.status == Status::Fail) {
         None => Ok(()),
         Some(finding) => {
-            let message = format!("the library needs other code for {target}");
+            let message = format!("the {what} needs other code for {target}");
             let mut error = Error::without_offset(ErrorKind::Unsupported, message).found(finding.found);
             if !finding.expected.is_empty() {
                 error = error.expected(finding.expected);

@@ -95,7 +95,7 @@ pub(crate) struct EditArgs {
     /// Replace the module of a function, and recompute its hash
     #[arg(long, value_name = "FUNCTION=FILE", value_parser = module_file, help_heading = "Metal libraries")]
     pub(crate) module: Vec<ModuleFile>,
-    /// Set platform and minimum OS version, such as macos-14.0 or ios-17.0, of the library and its modules
+    /// Set platform and minimum OS version, such as macos-14.0 or ios-17.0, of the library and its modules, or of a module
     #[arg(long, value_name = "OS", help_heading = "Metal libraries")]
     pub(crate) os: Option<Target>,
     /// Set the install name

@@ -11,10 +11,15 @@ use std::iter;
 use unshade::bitcode_edit::{BitcodeEdit, Changes, Rename};
 use unshade::core::{Diagnostics, Reader};
 use unshade::llvm::{tree, verify};
+use unshade::retarget;
 
 pub(super) fn edit(args: &EditArgs, whole: Whole<'_>) -> Result<Outcome> {
     refuse_options(args)?;
-    let edited = edit_of(args)?.module(whole.bytes, whole.base)?;
+    let edit = edit_of(args)?;
+    let edited = match args.os {
+        Some(target) => retarget::bitcode(&edit, whole.bytes, whole.base, target)?,
+        None => edit.module(whole.bytes, whole.base)?,
+    };
     report(args, &edited.changes)?;
     let new = new_findings(&whole, &edited.bytes);
     write(&args.output, &[&args.file], iter::once(edited.bytes.as_slice()))?;
@@ -71,7 +76,6 @@ fn refuse_options(args: &EditArgs) -> Result<()> {
         ("--keep", !args.keep.is_empty()),
         ("--merge", !args.merge.is_empty()),
         ("--module", !args.module.is_empty()),
-        ("--os", args.os.is_some()),
         ("--install-name", args.install_name.is_some()),
         ("--keep-uuid", args.keep_uuid),
         ("--set", !args.set.is_empty()),
