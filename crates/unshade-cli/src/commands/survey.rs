@@ -91,6 +91,7 @@ fn survey_program(find: &Find<'_>, with_code: bool, survey: &mut Survey) {
     let has_fields = program.has_fields();
     if has_fields {
         survey.program(find.format.name(), find.data.len() as u64, |sink| program.outline(sink));
+        program.metal_libraries().iter().for_each(|named| survey.metadata(&named.library));
     }
     if !with_code && has_fields {
         return;

@@ -50,8 +50,10 @@ use crate::disassembly::{TokenSource, token_programs};
 use crate::sass_code::{Code, FunctionCode};
 use crate::view::SCHEMA;
 use serde::Serialize;
-use unshade_core::Diagnostics;
+use unshade_air::reflection::Source;
 use unshade_core::outline::UNKNOWN;
+use unshade_core::{Diagnostics, Field};
+use unshade_metallib::{Function, Library};
 use unshade_nv::Cubin;
 use unshade_sass::isa;
 
@@ -143,6 +145,9 @@ pub struct ValueReport {
 /// Format name for modules.
 const BITCODE: &str = "LLVM bitcode";
 
+/// Format name for the reflections that metadata makes.
+const METADATA: &str = "AIR metadata";
+
 /// Prefix of the format name for instructions of cubins.
 const MACHINE_CODE: &str = "machine code";
 
@@ -166,6 +171,26 @@ impl Survey {
         let mut result = Ok(());
         self.program(BITCODE, bytes.len() as u64, |sink| result = bitcode::outline(bytes, base, sink));
         result
+    }
+
+    /// Counts the fields of the reflections that the metadata of a library's modules makes, for functions of which the library
+    /// has none. They are those of a reflection in the library, but have no bytes in the file.
+    pub fn metadata(&mut self, library: &Library<'_>) {
+        let without = |function: &Function<'_>| matches!(library.reflection(function), Ok(None));
+        let mut functions = library.functions().map_while(Result::ok).filter(without).peekable();
+        if functions.peek().is_none() {
+            return;
+        }
+        self.program(METADATA, 0, |sink| {
+            for (index, function) in functions.enumerate() {
+                // `verify` reports what can't be read.
+                let Ok(Some(source)) = Source::of(library, &function) else { continue };
+                let Ok(reflection) = source.reflection() else { continue };
+                sink.open(Field::group(format!("function {index}"), 0..0));
+                reflection.outline(sink, &mut Diagnostics::new());
+                sink.close();
+            }
+        });
     }
 
     /// Counts the instructions of a cubin, if their encoding is known.
@@ -244,14 +269,19 @@ impl Survey {
         is_named_so || entry.values.by_count().iter().any(|known| says_unknown(&known.meaning))
     }
 
-    /// Returns the bytes of a field that no child covers. 0 for bitcode and machine code, whose ranges are not exact.
+    /// Returns the bytes of a field that no child covers. 0 for metadata, which has no bytes of its own, and for bitcode and machine
+    /// code, whose ranges are not exact.
     fn uncovered(&self, field: u32) -> u64 {
         let Some(entry) = self.entries.get(field as usize) else { return 0 };
         let mut root = entry;
         while let Some(parent) = root.parent.and_then(|parent| self.entries.get(parent as usize)) {
             root = parent;
         }
-        if root.name == BITCODE || root.name.starts_with(MACHINE_CODE) { 0 } else { entry.uncovered }
+        if [BITCODE, METADATA].contains(&root.name.as_str()) || root.name.starts_with(MACHINE_CODE) {
+            0
+        } else {
+            entry.uncovered
+        }
     }
 
     fn field(&self, field: u32, depth: usize) -> FieldReport {

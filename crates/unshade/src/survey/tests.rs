@@ -1,7 +1,10 @@
 //! Tests surveys on synthetic outlines.
 
 use super::*;
-use unshade_core::{Field, Value};
+use crate::link::{LinkInput, LinkOptions, link};
+use unshade_core::Value;
+use unshade_metallib::LibraryFile;
+use unshade_metallib::edit::Strip;
 
 /// A program with a version in its header and items of (kind, size, flag).
 fn program(survey: &mut Survey, version: u64, items: &[(u64, u64, Option<u64>)]) {
@@ -144,4 +147,24 @@ fn memory_is_bounded() {
     let mut ever_deeper = Survey::default();
     ever_deeper.program("hostile", 1, |sink| (0..1_000).for_each(|_| sink.open(Field::group("deep", 0..1))));
     assert!(ever_deeper.entries.len() < 100);
+}
+
+/// What a library's reflection would say is counted from the metadata of its modules if it has none.
+#[test]
+fn metadata_is_counted_where_there_is_no_reflection() {
+    let bytes = &include_bytes!("../../../../tests/fixtures/air/kernel.bc")[..];
+    let input = LinkInput { name: "kernel.air".into(), bytes: bytes.into(), is_member: false };
+    let mut file = link(&[input], &LinkOptions::default()).expect("nothing is missing").file;
+    let names = |file: &LibraryFile<'_>| {
+        let bytes = file.write().expect("a library").to_vec();
+        let mut survey = Survey::default();
+        survey.metadata(&Library::parse(&bytes).expect("a library"));
+        let report = survey.report(Show::All);
+        assert_eq!((report.bytes, report.uncovered_bytes, report.unknown_bytes), (0, 0, 0));
+        report.fields.into_iter().map(|field| field.path).collect::<Vec<_>>()
+    };
+    assert!(names(&file).is_empty(), "the library has a reflection");
+    file.strip(Strip::Reflection);
+    let names = names(&file);
+    assert!(names.iter().any(|path| path.ends_with("access_qualifier")), "{names:?}");
 }
