@@ -42,6 +42,39 @@ pub fn metallib_write(data: &[u8]) {
     }
 }
 
+/// Modules to link: those of a library, or bitcode. A library that results must be readable, and its modules linked again, like
+/// it, must be the same library.
+pub fn link(data: &[u8]) {
+    use unshade::link::{LinkInput, LinkOptions, link};
+    let modules: Vec<Vec<u8>> = match LibraryFile::parse(data) {
+        Ok(file) => file.modules.into_iter().map(|module| module.bytes.into_owned()).collect(),
+        Err(_) => vec![data.to_vec()],
+    };
+    let inputs = |modules: &[Vec<u8>]| -> Vec<LinkInput<'static>> {
+        let named = modules.iter().enumerate();
+        named
+            .map(|(at, bytes)| LinkInput {
+                name: at.to_string(),
+                bytes: bytes.clone().into(),
+                is_member: false,
+            })
+            .collect()
+    };
+    for dynamic in [false, true] {
+        let options = LinkOptions { dynamic, ..LinkOptions::default() };
+        let Ok(linked) = link(&inputs(&modules), &options) else { continue };
+        // Fields of a damaged module may be too long for their tags.
+        let Ok(written) = linked.file.write() else { continue };
+        let written = written.to_vec();
+        let file = LibraryFile::parse(&written).expect("a linked library can be parsed");
+        let modules: Vec<Vec<u8>> = file.modules.iter().map(|module| module.bytes.to_vec()).collect();
+        let options = LinkOptions { dynamic, like: Some(file), ..LinkOptions::default() };
+        if let Ok(again) = link(&inputs(&modules), &options) {
+            assert!(again.file.write().is_ok(), "the same library can be written");
+        }
+    }
+}
+
 /// YAML of a library: whatever can be written must survive a round trip.
 pub fn metallib_yaml(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
@@ -855,6 +888,7 @@ pub const ALL: &[Target] = &[
     ("metallib", metallib),
     ("metallib_write", metallib_write),
     ("metallib_yaml", metallib_yaml),
+    ("link", link),
     ("universal", universal),
     ("reflection", reflection),
     ("sources", sources),

@@ -52,6 +52,9 @@ fn seeds(target: &str) -> Vec<Seed> {
         "bitcode" | "bitcode_file" | "bitcode_tree" | "bitcode_write" => {
             AIR.iter().map(|module| words(module.to_vec())).collect()
         }
+        "link" => {
+            AIR.iter().map(|module| words(module.to_vec())).chain(fixtures().map(|f| f.build())).collect()
+        }
         "bitcode_build" | "dxil_build" => (0..8).map(|seed| (random_bytes(seed), Vec::new())).collect(),
         "llvm_text" => llvm_texts().into_iter().map(|text| (text, Vec::new())).collect(),
         "dxcontainer" => dxcontainers::all().into_iter().map(|fixture| words(fixture.data)).collect(),

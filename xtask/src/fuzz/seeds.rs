@@ -52,9 +52,10 @@ pub(crate) fn max_len(target: &str) -> u64 {
     TARGETS.iter().find(|row| row.name == target).map_or(MAX_LEN, |row| row.max_len)
 }
 
-const TARGETS: [Target; 16] = [
+const TARGETS: [Target; 17] = [
     target("reflection", |file| of_library(file, reflections), true),
     target("sources", |file| of_library(file, sources), true),
+    target("link", |file| of_library(file, bitcode), true),
     target("bitcode", |file| of_library(file, bitcode), true),
     target("bitcode_tree", |file| of_library(file, bitcode), true),
     target("llvm_text", |file| of_library(file, assembly), false).of_length(8192),
