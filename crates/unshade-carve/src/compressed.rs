@@ -13,7 +13,7 @@ use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::compressed::{Method, is_zstd_frame};
 use crate::fields::{Fields, offset};
 use crate::lz4::Unlz4;
-use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unxz, Unzstd};
+use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unzstd, unxz};
 use std::ops::ControlFlow::{self, Continue};
 use unshade_core::{Error, ErrorKind};
 
@@ -123,7 +123,7 @@ fn gap(method: Method, rest: &[u8]) -> Option<u64> {
 }
 
 /// Returns the size of the header that precedes the packed bytes, and a decoder for them, if a stream begins here.
-fn begin(carver: &Carver<'_>, rest: &[u8], method: Method) -> Option<(usize, Box<dyn Decoder>)> {
+fn begin<'a>(carver: &Carver<'_>, rest: &'a [u8], method: Method) -> Option<(usize, Box<dyn Decoder + 'a>)> {
     if method != Method::Zlib && Method::of(rest) != Some(method) {
         return None;
     }
@@ -132,7 +132,7 @@ fn begin(carver: &Carver<'_>, rest: &[u8], method: Method) -> Option<(usize, Box
         Method::Gzip => (gzip_header(rest)?.size, Box::new(Inflate::raw())),
         Method::Bzip2 => (0, Box::new(Bunzip2::new())),
         Method::Zstd => (0, Box::new(Unzstd::new())),
-        Method::Xz => (0, Box::new(Unxz::new(carver.limits))),
+        Method::Xz => (0, unxz(rest, carver.limits)),
         Method::Lzma => (0, Box::new(Unlzma::file(carver.limits))),
         Method::Lz4 => (0, Box::new(Unlz4::default())),
     })

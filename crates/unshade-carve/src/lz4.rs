@@ -6,33 +6,57 @@
 //! | block | u32 size, with bit 31 if it is stored; the data; u32 checksum as the flags say |
 //! | end | u32 0; u32 checksum of the contents as the flags say |
 //!
+//! A frame in the legacy format is u32 `0x184C2102`, then blocks of u32 size and data, each of which unpacks to 8 MiB, the
+//! last one to less. It ends before the first number that is no size of a block.
+//!
 //! Checksums are XXH32. The output is the window, so blocks may refer to earlier ones without a copy. The frame decoder
 //! of `lz4_flex`, which unpacks the blocks, is not used: it takes a frame that breaks off between two blocks for a whole
-//! one. Source: *LZ4 Frame Format Description* 1.6.4.
+//! one. Source: *LZ4 Frame Format Description* 1.6.4, and `lz4 -l`.
 
+use crate::checks::compressed::{LZ4_LEGACY, is_legacy_size};
 use crate::fields::Fields;
 use crate::stream::{Decoder, Step};
 
 /// The number of bytes before a block that it may refer to.
 const WINDOW: usize = 64 << 10;
 
+/// The maximum size of a block of a legacy frame.
+const LEGACY_BLOCK: usize = 8 << 20;
+
+/// Maximum ratio of a block's size to its compressed size.
+const RATIO: usize = 255;
+
+/// The header of a frame.
+#[derive(Clone, Copy)]
+struct Header {
+    flags: u8,
+    /// The maximum size of a block.
+    block: usize,
+    is_legacy: bool,
+}
+
 /// A decoder of one frame.
 #[derive(Default)]
 pub(crate) struct Unlz4 {
-    /// The flags and the maximum size of a block, once the header is read.
-    header: Option<(u8, usize)>,
+    header: Option<Header>,
     /// Where the contents of the frame begin in the output.
     start: usize,
 }
 
 impl Unlz4 {
     fn has(&self, bit: u8) -> bool {
-        self.header.is_some_and(|(flags, _)| flags >> bit & 1 != 0)
+        self.header.is_some_and(|header| header.flags >> bit & 1 != 0)
     }
 
     /// Reads the header, and returns its size.
     fn read_header(&mut self, input: &[u8], start: usize) -> Option<Result<usize, &'static str>> {
         let fields = Fields::little(input);
+        self.start = start;
+        if fields.u32(0)? == LZ4_LEGACY {
+            // Blocks are independent.
+            self.header = Some(Header { flags: 1 << 5, block: LEGACY_BLOCK, is_legacy: true });
+            return Some(Ok(4));
+        }
         let flags = fields.u8(4)?;
         let block = match fields.u8(5)? >> 4 & 7 {
             4 => 64 << 10,
@@ -52,8 +76,7 @@ impl Unlz4 {
         if u32::from(stated) != checksum(input.get(4..size)?) >> 8 & 0xff {
             return Some(Err("the checksum of the header does not match"));
         }
-        self.header = Some((flags, block));
-        self.start = start;
+        self.header = Some(Header { flags, block, is_legacy: false });
         Some(Ok(size.saturating_add(1)))
     }
 
@@ -92,10 +115,25 @@ impl Unlz4 {
         Some(Ok(Step { consumed, finished: false }))
     }
 
+    /// Reads a block of a legacy frame, or its end.
+    fn read_legacy_block(&self, input: &[u8], output: &mut Vec<u8>) -> Option<Result<Step, &'static str>> {
+        let fields = Fields::little(input);
+        if input.is_empty() || fields.u32(0).is_some_and(|size| !is_legacy_size(size)) {
+            return Some(Ok(Step { consumed: 0, finished: true }));
+        }
+        let packed = fields.bytes(4, u64::from(fields.u32(0)?))?;
+        if !self.unpack(packed, output) {
+            return Some(Err("a block can't be unpacked"));
+        }
+        Some(Ok(Step { consumed: packed.len().saturating_add(4), finished: false }))
+    }
+
     /// Unpacks a block, and returns whether it is sound.
     fn unpack(&self, packed: &[u8], output: &mut Vec<u8>) -> bool {
         let before = output.len();
-        output.resize(before.saturating_add(self.room()), 0);
+        // Many small blocks must not clear the memory of large ones.
+        let room = self.room().min(packed.len().saturating_mul(RATIO));
+        output.resize(before.saturating_add(room), 0);
         let (earlier, room) = output.split_at_mut(before);
         // An independent block refers to nothing.
         let window = if self.has(5) { before } else { self.start.max(before.saturating_sub(WINDOW)) };
@@ -108,7 +146,7 @@ impl Unlz4 {
 
 impl Decoder for Unlz4 {
     fn room(&self) -> usize {
-        self.header.map_or(1, |(_, block)| block)
+        self.header.map_or(1, |header| header.block)
     }
 
     fn step(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
@@ -116,6 +154,7 @@ impl Decoder for Unlz4 {
             None => self
                 .read_header(input, output.len())
                 .map(|size| size.map(|consumed| Step { consumed, finished: false })),
+            Some(header) if header.is_legacy => self.read_legacy_block(input, output),
             Some(_) => self.read_block(input, output),
         };
         match step {

@@ -8,6 +8,7 @@
 //! packed searcher has no SIMD on WebAssembly, where `memmem` does, so there it is not used.
 
 use crate::checks::compressed::{GZIP_MAGIC, Method, is_gzip_header, may_be_deflate};
+use crate::checks::fatbin;
 use crate::compressed::gzip_header;
 use crate::format::magic::{MAGICS, Magic, no_lead};
 use crate::format::{Format, begins_known};
@@ -18,6 +19,7 @@ use memchr::memmem::Finder;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
+use unshade_zstd::Decoder as Unzstd;
 
 /// Size of the window whose hits are collected at a time: it should stay in the first-level cache for several passes.
 /// The rest of a window after a program is searched again.
@@ -54,6 +56,26 @@ fn version_tokens(data: &[u8], range: Range<usize>) -> impl Iterator<Item = usiz
 /// Number of tokens that are read after possible version tokens, for each searched byte. Real files need a hundredth of
 /// one, but in a hostile file every token may begin a long program without an end.
 const TOKENS_FOR_A_BYTE: usize = 1;
+
+/// Number of bytes that are unpacked of frames of Zstandard in fat binaries that are none or cut off, for each searched
+/// byte. Once they are used up, the header of a frame is enough.
+const FRAME_BYTES_FOR_A_BYTE: usize = 4;
+
+/// Returns the size of a fat binary. If its first entry is a frame of Zstandard, the first block of that has to unpack.
+/// One that is cut off before the block ends would have nothing that can be unpacked.
+fn fatbin_size(data: &[u8], left: &mut usize) -> Option<u64> {
+    let size = fatbin::size(data)?;
+    let Some(frame) = fatbin::frame(data).filter(|_| *left > 0) else { return Some(size) };
+    let mut output = Vec::with_capacity(Unzstd::ROOM);
+    let is_sound = match Unzstd::new().step(frame, &mut output) {
+        Ok(_) => true,
+        Err(_) => !output.is_empty(),
+    };
+    if size > data.len() as u64 || !is_sound {
+        *left = left.saturating_sub(Unzstd::ROOM);
+    }
+    is_sound.then_some(size)
+}
 
 /// The start of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,6 +189,7 @@ impl Scanner {
         let mut false_starts = 0_u64;
         let end = range.end.min(data.len());
         let mut tokens_left = range.len().saturating_mul(TOKENS_FOR_A_BYTE);
+        let mut frames_left = range.len().saturating_mul(FRAME_BYTES_FOR_A_BYTE).saturating_add(Unzstd::ROOM);
         let mut at = range.start;
         while at < end {
             let window_end = at.saturating_add(WINDOW).min(end);
@@ -191,16 +214,18 @@ impl Scanner {
                         continue;
                     }
                 };
-                let stated = if magic.format == Format::Direct3d9 {
-                    if tokens_left == 0 {
+                let stated = match magic.format {
+                    Format::Direct3d9 if tokens_left == 0 => {
                         self.is_overtaxed = true;
                         continue;
                     }
-                    let (size, looked_at) = unshade_dxbc::d3d9::measure_embedded(bytes);
-                    tokens_left = tokens_left.saturating_sub(looked_at);
-                    size.map(|size| size as u64)
-                } else {
-                    (magic.check)(bytes)
+                    Format::Direct3d9 => {
+                        let (size, looked_at) = unshade_dxbc::d3d9::measure_embedded(bytes);
+                        tokens_left = tokens_left.saturating_sub(looked_at);
+                        size.map(|size| size as u64)
+                    }
+                    Format::Fatbin => fatbin_size(bytes, &mut frames_left),
+                    _ => (magic.check)(bytes),
                 };
                 // The whole run is meant to be this format, but is damaged.
                 let damaged = start == 0 && magic.unmistakable;
@@ -361,6 +386,21 @@ mod tests {
         assert_eq!(format_at_start(&text), Some(Format::Ptx));
         assert_eq!(format_at_start(PTX), Some(Format::Ptx));
         assert_eq!(format_at_start(b"// no PTX\n.section x"), None);
+    }
+
+    /// A frame has to unpack; one that does not is charged, and beyond the budget its header is enough.
+    #[test]
+    fn frames_of_fat_binaries_are_unpacked() {
+        let file = include_bytes!("../../../tests/fixtures/nvidia/zstandard_13_5.fatbin");
+        let stated = Some(file.len() as u64);
+        let mut left = 1;
+        assert_eq!(fatbin_size(file, &mut left), stated);
+        assert_eq!(left, 1, "a whole file costs nothing");
+        let mut changed = file.to_vec();
+        changed[160..400].iter_mut().for_each(|byte| *byte ^= 0x55);
+        assert_eq!(fatbin_size(&changed, &mut left), None);
+        assert_eq!((left, fatbin_size(&changed, &mut left)), (0, stated));
+        assert_eq!(hits(&[&[7; 9][..], &changed].concat()), []);
     }
 
     #[test]

@@ -6,13 +6,14 @@
 //!
 //! `miniz_oxide` unpacks deflate, without unsafe code. `zlib-rs` was a third faster on a wheel of 140 MB, and is the
 //! one to change to if speed matters more. bzip2 is in Rust as well, and Zstandard in `unshade-zstd`. `lzma-rust2`
-//! unpacks LZMA and xz; its window grows with the output, so hostile sizes of the window cost nothing.
+//! unpacks LZMA and xz; its window grows with the output, so hostile sizes of the window cost nothing. Only the blocks of
+//! xz with three or four filters have a window of the stated size at once, at most half of [`Limits::max_held_size`].
 
 use crate::carver::Carver;
 use crate::limits::{Limit, Limits};
 use bzip2::Status as Bzip2Status;
 use flate2::{FlushDecompress, Status as ZlibStatus};
-use lzma_rust2::{Action, LzmaStream, Status as LzmaStatus, StreamResult, XzStream};
+use lzma_rust2::{Action, LzmaStream, Read as _, Status as LzmaStatus, StreamResult, XzReader, XzStream};
 
 /// Cost of a stream from the budget for unpacked bytes, if it isn't a member of its own, whose number has a limit. It
 /// bounds the time for millions of empty streams in a row.
@@ -264,13 +265,45 @@ impl Decoder for Unlzma {
     }
 }
 
-/// One stream of xz.
+/// One stream of xz, whose blocks have LZMA2 and at most one more filter.
 pub(crate) struct Unxz(XzStream);
 
-impl Unxz {
-    /// Creates a decoder for one stream.
-    pub(crate) fn new(limits: &Limits) -> Self {
-        Self(XzStream::new_mem_limit(false, max_window(limits)))
+/// Creates a decoder for the stream of xz at the start of `data`.
+pub(crate) fn unxz<'a>(data: &'a [u8], limits: &Limits) -> Box<dyn Decoder + 'a> {
+    /// The offset of the flags of the first block, after the header of the stream and the size of the block's header.
+    const FLAGS: usize = 13;
+    let filters = data.get(FLAGS).map_or(1, |flags| (flags & 3).saturating_add(1));
+    if filters > 2 {
+        Box::new(UnxzChain::new(data, limits))
+    } else {
+        Box::new(Unxz(XzStream::new_mem_limit(false, max_window(limits))))
+    }
+}
+
+/// One stream of xz whose blocks have three or four filters, which the library reads only if it has all input at once.
+struct UnxzChain<'a> {
+    reader: XzReader<&'a [u8]>,
+    /// Number of bytes of the stream and of what follows it.
+    size: usize,
+}
+
+impl<'a> UnxzChain<'a> {
+    fn new(data: &'a [u8], limits: &Limits) -> Self {
+        Self { reader: XzReader::new_mem_limit(data, false, max_window(limits)), size: data.len() }
+    }
+}
+
+impl Decoder for UnxzChain<'_> {
+    fn step(&mut self, _: &[u8], output: &mut Vec<u8>) -> Result<Step, String> {
+        let mut room = [0; LZMA_OUTPUT];
+        let most = output.capacity().saturating_sub(output.len());
+        let room = room.get_mut(..most.min(LZMA_OUTPUT)).unwrap_or_default();
+        let produced = self.reader.read(room).map_err(|error| lzma_fault(&error))?;
+        output.extend(room.get(..produced).unwrap_or_default());
+        // What the reader has consumed counts at the end only, as it keeps its own place.
+        let finished = produced == 0;
+        let consumed = if finished { self.size.saturating_sub(self.reader.inner().len()) } else { 0 };
+        Ok(Step { consumed, finished })
     }
 }
 
@@ -285,6 +318,9 @@ fn max_window(limits: &Limits) -> u32 {
     u32::try_from(limits.max_held_size >> 11).unwrap_or(u32::MAX)
 }
 
+/// Maximum output of a step of LZMA or xz, which is lost if there is a fault in it.
+const LZMA_OUTPUT: usize = 1 << 10;
+
 /// Unpacks a little of LZMA or xz.
 fn lzma_step(
     input: &[u8],
@@ -293,12 +329,10 @@ fn lzma_step(
 ) -> Result<Step, String> {
     /// Maximum input of a step: the library copies what it does not need yet.
     const INPUT: usize = 64 << 10;
-    /// Maximum output of a step, which is lost if there is a fault in it.
-    const OUTPUT: usize = 1 << 10;
     let chunk = input.get(..INPUT).unwrap_or(input);
     let action = if chunk.len() == input.len() { Action::Finish } else { Action::Run };
     let before = output.len();
-    output.resize(before.saturating_add(OUTPUT).min(output.capacity()), 0);
+    output.resize(before.saturating_add(LZMA_OUTPUT).min(output.capacity()), 0);
     let result = process(chunk, output.get_mut(before..).unwrap_or_default(), action);
     output.truncate(before.saturating_add(result.as_ref().map_or(0, |result| result.bytes_produced)));
     let result = result.map_err(|error| lzma_fault(&error))?;

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::format::{Format, detect};
 use kinds::{HIP, binary, compressed, embedded, every_kind};
+use lzma_rust2::filter::FilterType;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use unshade_core::{Diagnostics, ErrorKind};
@@ -194,8 +195,15 @@ fn concatenated_streams_are_one() {
     let library = samples::metallib();
     let (head, tail) = library.split_at(50);
     type Pack = fn(&[u8]) -> Vec<u8>;
-    let packs: [Pack; 5] =
-        [samples::bzip2, samples::zstd, samples::xz, samples::lz4, |data| samples::gzip(None, data)];
+    let packs: [Pack; 7] = [
+        samples::bzip2,
+        samples::zstd,
+        samples::xz,
+        |data| samples::xz_filtered(&[(FilterType::Delta, 1), (FilterType::BcjX86, 0)], data),
+        samples::lz4,
+        samples::lz4_legacy,
+        |data| samples::gzip(None, data),
+    ];
     for pack in packs {
         assert_eq!(paths(&[pack(head), pack(tail)].concat(), "x"), ["x!data"]);
         // Bytes after the last stream are searched raw.

@@ -15,7 +15,7 @@
 use crate::carver::{Carver, Entry, Flow, Occurrences, Run};
 use crate::checks::{ZIP_END_RECORD as END_RECORD, ZIP_LOCAL_HEADER as LOCAL_HEADER};
 use crate::fields::{Fields, offset};
-use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unxz, Unzstd};
+use crate::stream::{Bunzip2, Decoder, End, Inflate, Unlzma, Unzstd, unxz};
 use memchr::memmem;
 use std::ops::ControlFlow::Continue;
 use unshade_core::{Error, ErrorKind};
@@ -361,7 +361,7 @@ fn carve_entered(
         return Continue(known_end);
     }
     let mut packed_at = 0;
-    let mut decoder: Box<dyn Decoder> = match member.method {
+    let mut decoder: Box<dyn Decoder + '_> = match member.method {
         METHOD_STORED => {
             // The end of a stored member is unknown without its size.
             let Some(end) = known_end else {
@@ -381,7 +381,7 @@ fn carve_entered(
         METHOD_DEFLATE => Box::new(Inflate::raw()),
         METHOD_BZIP2 => Box::new(Bunzip2::new()),
         METHOD_ZSTD => Box::new(Unzstd::new()),
-        METHOD_XZ => Box::new(Unxz::new(carver.limits)),
+        METHOD_XZ => unxz(packed, carver.limits),
         METHOD_LZMA => match lzma(packed, member.size.filter(|_| !member.has_end_marker)) {
             Ok((header, decoder)) => {
                 packed_at = header;

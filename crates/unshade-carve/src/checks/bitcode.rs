@@ -12,8 +12,9 @@
 //! | 14–31 | padding up to the next word | 0 |
 //! | 32–63 | words in the block | at least one in a module |
 //!
-//! A module begins with an optional record of its version, then at least two blocks that are inside of it. In a stream
-//! that is cut off, this holds as far as there are bytes. An empty module, as in tests, ends at once.
+//! A module begins with records and definitions of abbreviations, of which most modules have one, the version, then at
+//! least two blocks that are inside of it. In a stream that is cut off, this holds as far as there are bytes. An empty
+//! module, as in tests, ends at once. `checks::module` reads the records.
 //!
 //! A stream may have several modules. It ends before the first word that begins no block that LLVM writes at the top
 //! level.
@@ -24,6 +25,7 @@
 //!
 //! Source: LLVM's *Bitcode File Format* manual.
 
+use super::module;
 use crate::fields::Fields;
 use unshade_llvm::bitstream::{MAGIC as STREAM_MAGIC, WRAPPER_MAGIC};
 
@@ -42,15 +44,6 @@ const MAX_IDENTIFICATION: u32 = 4_096;
 /// Maximum number of blocks of a stream whose last block is cut off. Such a stream is searched again, so its blocks
 /// must not be skipped many times.
 const FEW_BLOCKS: u32 = 8;
-
-/// Abbreviation numbers that every block has.
-const END_BLOCK: u32 = 0;
-const ENTER_BLOCK: u32 = 1;
-const UNABBREVIATED: u32 = 3;
-/// The code of the record of a module's version.
-const VERSION: u32 = 1;
-/// The largest id of a block that LLVM has or plans.
-const MAX_BLOCK: u32 = 63;
 
 const BLOCKINFO: u32 = 0;
 const MODULE: u32 = 8;
@@ -130,7 +123,8 @@ fn blocks_size(data: &[u8]) -> Option<u64> {
         count = count.saturating_add(1);
         if block.id == MODULE {
             has_module = true;
-            if !has_blocks(fields, at.checked_add(8)?, &block) {
+            let contents = data.get(at.checked_add(8)?..)?;
+            if !module::begins(contents, block.width, block.words) {
                 return None;
             }
         }
@@ -146,83 +140,6 @@ fn blocks_size(data: &[u8]) -> Option<u64> {
         }
     }
     has_module.then_some(at as u64)
-}
-
-/// Returns whether a module begins with blocks, as far as its bytes exist. `at` is the offset of its contents.
-fn has_blocks(fields: Fields<'_>, at: usize, module: &Block) -> bool {
-    const BLOCKS: u32 = 2;
-    let size = u64::from(module.words).saturating_mul(32);
-    let mut bits = Bits { fields, at, position: 0 };
-    let mut blocks = 0_u32;
-    // The version and the blocks.
-    for _ in 0..=BLOCKS {
-        match bits.item(module.width) {
-            None | Some(Item::End) => return true,
-            Some(Item::Version) if blocks == 0 => {}
-            Some(Item::Block) if bits.position <= size => blocks = blocks.saturating_add(1),
-            Some(_) => return false,
-        }
-        if blocks == BLOCKS {
-            break;
-        }
-    }
-    true
-}
-
-/// What a module may begin with.
-enum Item {
-    /// The record of its version.
-    Version,
-    /// A block, which has been skipped.
-    Block,
-    /// The end of the module.
-    End,
-    /// Something else, or nothing sound.
-    Other,
-}
-
-/// Reads numbers of some bits, lowest bits first.
-struct Bits<'a> {
-    fields: Fields<'a>,
-    /// The offset of the first byte.
-    at: usize,
-    /// The number of bits before the next one.
-    position: u64,
-}
-
-impl Bits<'_> {
-    /// Reads an item of a block with abbreviation numbers of `width` bits; `None` if its bytes are missing.
-    fn item(&mut self, width: u32) -> Option<Item> {
-        let is_item = match self.take(width)? {
-            // Code, number of operands, operand.
-            UNABBREVIATED => {
-                let is_version = (self.take(6)?, self.take(6)?) == (VERSION, 1) && self.take(6)? < 32;
-                return Some(if is_version { Item::Version } else { Item::Other });
-            }
-            END_BLOCK => return Some(if self.align()? == 0 { Item::End } else { Item::Other }),
-            number => number == ENTER_BLOCK,
-        };
-        let (id, width, padding, words) = (self.take(8)?, self.take(4)?, self.align()?, self.take(32)?);
-        self.position = self.position.saturating_add(u64::from(words).saturating_mul(32));
-        let is_sound = id <= MAX_BLOCK && (2..=7).contains(&width) && padding == 0;
-        Some(if is_item && is_sound { Item::Block } else { Item::Other })
-    }
-
-    fn take(&mut self, count: u32) -> Option<u32> {
-        let byte = self.at.checked_add(usize::try_from(self.position >> 3).ok()?)?;
-        let low = self.fields.bytes(byte as u64, 4)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes))?;
-        // The five bytes that have up to 32 bits from any bit on.
-        let high = if self.position & 7 == 0 { 0 } else { self.fields.u8(byte.checked_add(4)?).unwrap_or(0) };
-        let bits = (u64::from(high) << 32 | u64::from(low)) >> (self.position & 7);
-        self.position = self.position.saturating_add(u64::from(count));
-        u32::try_from(bits & !u64::MAX.checked_shl(count)?).ok()
-    }
-
-    /// Returns the bits up to the next multiple of 32.
-    fn align(&mut self) -> Option<u32> {
-        let left = u32::try_from(self.position.wrapping_neg() & 31).ok()?;
-        self.take(left)
-    }
 }
 
 #[cfg(test)]

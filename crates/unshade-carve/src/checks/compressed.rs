@@ -37,7 +37,7 @@ impl Method {
         if data.starts_with(b"\xfd7zXZ\0") {
             return Some(Self::Xz);
         }
-        if fields.u32(0) == Some(LZ4_MAGIC) {
+        if fields.u32(0) == Some(LZ4_MAGIC) || starts_legacy_lz4(fields) {
             return Some(Self::Lz4);
         }
         if is_zstd_frame(fields, 0) {
@@ -49,6 +49,22 @@ impl Method {
 
 /// The first bytes of an LZ4 frame.
 const LZ4_MAGIC: u32 = 0x184d_2204;
+
+/// The first bytes of a legacy frame of LZ4.
+pub(crate) const LZ4_LEGACY: u32 = 0x184c_2102;
+
+/// Returns whether a legacy frame of LZ4 begins with a block: its size and a token that begins with literals.
+fn starts_legacy_lz4(fields: Fields<'_>) -> bool {
+    fields.u32(0) == Some(LZ4_LEGACY)
+        && fields.u32(4).is_some_and(is_legacy_size)
+        && fields.u8(8).is_some_and(|token| token >> 4 > 0)
+}
+
+/// Returns whether a block of a legacy frame of LZ4 can have this compressed size: no more than LZ4 makes of 8 MiB.
+pub(crate) fn is_legacy_size(size: u32) -> bool {
+    const UNPACKED: u32 = 8 << 20;
+    (1..=UNPACKED + UNPACKED / 255 + 16).contains(&size)
+}
 
 /// The size of the header of a file of LZMA.
 const LZMA_HEADER: usize = 13;

@@ -19,7 +19,7 @@
 //! # Universal library
 //! Big-endian: u32 `0xCBFEBABE`, u32 count, then 20-byte entries {CPU type, CPU subtype, offset, size, alignment as a
 //! power of two}. The count is 1 to [`MAX_SLICES`]; every slice is after the table, not empty, and aligned as stated. The
-//! first one is a Metal library, or begins like a Mach-O file, bitcode, or a static archive.
+//! first one is in the data, and is a Metal library or begins like a Mach-O file, bitcode, or a static archive.
 
 use crate::fields::Fields;
 
@@ -112,10 +112,10 @@ pub(crate) fn universal_size(data: &[u8]) -> Option<u64> {
     is_slice(first).then_some(end)
 }
 
-/// Returns whether the bytes begin like a slice, as far as they exist.
+/// Returns whether the bytes begin like a slice.
 fn is_slice(slice: &[u8]) -> bool {
     match slice.first_chunk() {
-        None => true,
+        None => false,
         Some(b"MTLB") => slice.len() < 88 || library_size(slice).is_some(),
         Some(magic) => SLICES.contains(&magic),
     }

@@ -4,11 +4,13 @@
 
 pub(crate) mod bitcode;
 pub(crate) mod compressed;
+pub(crate) mod cubin;
 pub(crate) mod direct3d9;
 pub(crate) mod dxcontainer;
 pub(crate) mod effect;
+pub(crate) mod fatbin;
 pub(crate) mod metal;
-pub(crate) mod nvidia;
+mod module;
 pub(crate) mod object;
 pub(crate) mod offload;
 pub(crate) mod ptx;

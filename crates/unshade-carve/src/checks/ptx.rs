@@ -2,7 +2,8 @@
 //!
 //! PTX is `.version`, a version, and `.target` within the next [`MAX_GAP`] bytes. It begins with the comment lines
 //! before `.version`, and ends before the first byte that is not text. In its first [`MAX_HEAD`] bytes,
-//! statements follow a declaration, unless it is a short text that ends with the file.
+//! statements follow a declaration, unless it is a short text that ends with the file. A single statement has to close
+//! its brackets.
 
 /// The directive that every PTX file begins with, after comments.
 pub(crate) const MAGIC: &[u8] = b".version";
@@ -39,22 +40,48 @@ pub(crate) fn size(data: &[u8]) -> Option<u64> {
     let head = head.get(..end(head)).unwrap_or(head);
     // The text ends with the data, or as a C string does.
     let is_ended = data.get(head.len()).is_none_or(|&byte| byte == 0);
-    let statements = statements(head);
+    let declared = declared(head);
+    let statements = statements(declared);
     let is_whole = head.len() == data.len();
-    (is_whole || statements > 1 || (is_ended && statements == 1)).then_some(end(data) as u64)
+    (is_whole || statements > 1 || (is_ended && statements == 1 && is_balanced(declared)))
+        .then_some(end(data) as u64)
 }
 
-/// Returns the number of statements and bodies that end after the first declaration, in ASCII.
-fn statements(text: &[u8]) -> usize {
+/// Returns the text from the first declaration on, as far as it is ASCII.
+fn declared(text: &[u8]) -> &[u8] {
     let first = DECLARATIONS.iter().filter_map(|word| memchr::memmem::find(text, word)).min();
     let declared = first.and_then(|at| text.get(at..)).unwrap_or_default();
-    let ascii = declared.split(|byte| !byte.is_ascii()).next().unwrap_or_default();
-    let ends = |pair: &&[u8]| {
-        matches!(pair, [b';' | b'}', after, ..] if after.is_ascii_whitespace() || *after == b'}')
-            || matches!(pair, [b';' | b'}'])
-    };
-    let last = ascii.len().saturating_sub(1);
-    ascii.windows(2).chain([ascii.get(last..).unwrap_or_default()]).filter(ends).count()
+    declared.split(|byte| !byte.is_ascii()).next().unwrap_or_default()
+}
+
+/// Returns whether as many brackets of each kind close as open.
+fn is_balanced(text: &[u8]) -> bool {
+    let count = |wanted: u8| text.iter().filter(|&&byte| byte == wanted).count();
+    [(b'(', b')'), (b'[', b']'), (b'{', b'}')].into_iter().all(|(open, close)| count(open) == count(close))
+}
+
+/// Returns the number of statements and bodies that end in a text.
+fn statements(ascii: &[u8]) -> usize {
+    let mut open = 0_usize;
+    let mut count = 0_usize;
+    for (at, &byte) in ascii.iter().enumerate() {
+        let after = at.checked_add(1).and_then(|next| ascii.get(next));
+        let is_end = match byte {
+            b';' => true,
+            // Of a body that has begun.
+            b'}' => open > 0,
+            _ => false,
+        };
+        match byte {
+            b'{' => open = open.saturating_add(1),
+            b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+        if is_end && after.is_none_or(|&after| after.is_ascii_whitespace() || after == b'}') {
+            count = count.saturating_add(1);
+        }
+    }
+    count
 }
 
 /// Returns whether the bytes are PTX from the first one on.

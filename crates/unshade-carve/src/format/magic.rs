@@ -6,7 +6,7 @@
 use super::{Format, Signature};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use crate::checks::{bitcode, direct3d9, dxcontainer, metal, nvidia, ptx};
+use crate::checks::{bitcode, cubin, direct3d9, dxcontainer, fatbin, metal, ptx};
 
 /// A format that its first bytes identify.
 pub(crate) struct Magic {
@@ -78,14 +78,14 @@ const BUILT_IN: [Magic; 7] = [
     Magic {
         bytes: &[0x50, 0xed, 0x55, 0xba],
         format: Format::Fatbin,
-        check: nvidia::fatbin_size,
+        check: fatbin::size,
         unmistakable: true,
         lead: no_lead,
     },
     Magic {
-        bytes: b"\x7fELF",
+        bytes: cubin::MAGIC,
         format: Format::Cubin,
-        check: nvidia::cubin_size,
+        check: cubin::size,
         unmistakable: false,
         lead: no_lead,
     },

@@ -12,7 +12,7 @@
 //! | PTX | comments, `.version`, `.target` | NVIDIA's *PTX ISA* |
 //! | zip | `PK\x03\x04`, or `PK\x05\x06` when empty | PKWARE's APPNOTE |
 //! | gzip, zlib, bzip2, Zstandard | `1f 8b 08`; a valid two-byte header and a first block that inflates; `BZh` and a block's magic; `28 b5 2f fd` or a skippable frame | RFC 1952, RFC 1950, bzip2's manual, RFC 8878 |
-//! | xz, LZ4 | `fd 37 7a 58 5a 00`; `04 22 4d 18` | *The .xz File Format*; *LZ4 Frame Format* |
+//! | xz, LZ4 | `fd 37 7a 58 5a 00`; `04 22 4d 18`, or `02 21 4c 18` and the size of a block | *The .xz File Format*; *LZ4 Frame Format* |
 //! | LZMA (`.lzma`) | a usual header of 13 bytes, and data that unpack | *The .lzma File Format* |
 //! | tar | a header whose checksum is right | POSIX `pax` |
 //! | static archive | `!<arch>\n`, thin `!<thin>\n` | `ar(5)`, GNU binutils' manual |

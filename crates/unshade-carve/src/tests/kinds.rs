@@ -1,6 +1,7 @@
 //! Small files of every kind of container.
 
 use crate::samples::{self, Packing};
+use lzma_rust2::filter::FilterType;
 
 /// Returns a file of every kind with one program each, and the expected path.
 pub(super) fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
@@ -27,6 +28,14 @@ pub(super) fn every_kind() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("d.lzma", samples::lzma(content, true), "d.lzma!d"),
         ("marked.lzma", samples::lzma(content, false), "marked.lzma!marked"),
         ("d.lz4", samples::lz4(content), "d.lz4!d"),
+        ("x86.xz", samples::xz_filtered(&[(FilterType::BcjX86, 0)], content), "x86.xz!x86"),
+        ("delta.xz", samples::xz_filtered(&[(FilterType::Delta, 4)], content), "delta.xz!delta"),
+        (
+            "three.xz",
+            samples::xz_filtered(&[(FilterType::Delta, 4), (FilterType::BcjArm64, 0)], content),
+            "three.xz!three",
+        ),
+        ("old.lz4", samples::lz4_legacy(content), "old.lz4!old"),
         ("a.deb", samples::deb(&[("./usr/x", content)]), "a.deb!data.tar.xz!data.tar!./usr/x"),
         ("xz.zip", one(Packing::Xz), "xz.zip!a/b.metallib"),
         ("lzma.zip", one(Packing::Lzma), "lzma.zip!a/b.metallib"),

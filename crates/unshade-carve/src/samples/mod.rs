@@ -1,6 +1,9 @@
 //! Builds small files of every kind for the tests. Each follows the layout in the modules' documentation, and uses none
 //! of the code under test.
 
+pub(crate) mod kinds;
+
+use lzma_rust2::filter::FilterType;
 use lzma_rust2::{LzmaOptions, LzmaWriter, Write as _, XzOptions, XzWriter};
 use std::io::Write as _;
 
@@ -181,6 +184,15 @@ pub(crate) fn xz(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Builds a stream of xz whose blocks have these filters before LZMA2.
+pub(crate) fn xz_filtered(filters: &[(FilterType, u32)], data: &[u8]) -> Vec<u8> {
+    let mut options = XzOptions::with_preset(1);
+    filters.iter().rev().for_each(|&(filter, property)| options.prepend_pre_filter(filter, property));
+    let mut encoder = XzWriter::new(Vec::new(), options).unwrap();
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
 /// Builds a file of LZMA, of a size that is stated or not.
 pub(crate) fn lzma(data: &[u8], states_size: bool) -> Vec<u8> {
     let size = states_size.then_some(data.len() as u64);
@@ -205,6 +217,17 @@ pub(crate) fn lz4(data: &[u8]) -> Vec<u8> {
         frame.extend(packed);
     }
     frame.extend([0; 4]);
+    frame
+}
+
+/// Builds a frame of LZ4 in the legacy format.
+pub(crate) fn lz4_legacy(data: &[u8]) -> Vec<u8> {
+    let mut frame = b"\x02\x21\x4c\x18".to_vec();
+    for block in data.chunks(8 << 20) {
+        let packed = lz4_flex::block::compress(block);
+        frame.extend((packed.len() as u32).to_le_bytes());
+        frame.extend(packed);
+    }
     frame
 }
 
