@@ -1,6 +1,7 @@
 //! `cargo xtask conformance FORMAT`: processes every real file available and prints counts; fails if a result is wrong.
 
 mod bitcode;
+mod carve;
 mod decompile;
 mod dxbc;
 mod dxcontainer;
@@ -49,7 +50,7 @@ pub(crate) struct Args {
     /// (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
-    /// Number of random cases (decompile-random) [default: 10000].
+    /// Number of random cases (decompile-random) [default: 10000], or of planted heads (carve) [default: 100000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
     /// Check these sources or cubins, or folders of them (decompile-loop), or cubins (decompile-types) [default: those
@@ -61,6 +62,8 @@ pub(crate) struct Args {
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
     /// or the containers in these folders (dxil-parts, dxil-text, hlsl), or the WGSL in these folders (naga).
+    /// or the containers in these folders (dxil-parts, dxil-text), or the WGSL in these folders (naga); or list what
+    /// carving finds in these folders (carve).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
@@ -69,6 +72,9 @@ pub(crate) struct Args {
     /// Read this many random words per chip (sass).
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     random: u64,
+    /// Search this many megabytes of random bytes (carve).
+    #[arg(long, value_name = "MB", default_value_t = 1_000)]
+    noise: u64,
     /// Only compile with these options of nvcc, such as `--options=-O3` (decompile-loop) [default: all].
     #[arg(long, value_name = "NAME")]
     options: Vec<String>,
@@ -119,6 +125,8 @@ enum Format {
     BitcodeAssemble,
     /// Verify the program of every module, and compare with opt.
     BitcodeVerify,
+    /// Find programs in nested containers, and none in random bytes.
+    Carve,
     /// Decompile NVIDIA machine code and compile the C with g++.
     Decompile,
     /// Run kernels of TensorFlow and CNTK in the emulator and as C.
@@ -189,6 +197,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::BitcodeWrite => bitcode::write::run(args.sample),
         Format::BitcodeAssemble => bitcode::assemble::run(args.sample),
         Format::BitcodeVerify => bitcode::verify::run(args.sample),
+        Format::Carve => carve::run(args.noise, args.cases, &args.packages),
         Format::Decompile => decompile::run(args.sample, language, args.failures.as_deref()),
         Format::DecompileLoop => {
             let (kernels, names, failures) = (&args.kernels, &args.options, args.failures.as_deref());
