@@ -89,6 +89,7 @@ pub mod file;
 pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
+pub mod hlsl;
 pub mod library_check;
 pub mod link;
 pub mod load_check;

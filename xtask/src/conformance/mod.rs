@@ -44,10 +44,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile) or shader (hlsl), or a hundred times as many mutants per chip (sass), or change this many bytes
-    /// (metallib-flips).
-    /// every N-th function (decompile), or a hundred times as many mutants per chip (sass), or so many mutants
-    /// (metal-mutants).
+    /// every N-th function (decompile) or shader (hlsl), or a hundred times as many mutants per chip (sass), or change
+    /// this many bytes (metallib-flips), or this many mutants (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
     /// Number of random cases (decompile-random) [default: 10000], or of planted heads (carve) [default: 100000].
@@ -61,9 +59,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts, dxil-text, hlsl), or the WGSL in these folders (naga).
-    /// or the containers in these folders (dxil-parts, dxil-text), or the WGSL in these folders (naga); or list what
-    /// carving finds in these folders (carve).
+    /// or the containers in these folders (dxil-parts, dxil-text, hlsl), or the WGSL in these folders (naga); or list
+    /// what carving finds in these folders (carve).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).

@@ -289,7 +289,7 @@ impl Printer<'_> {
             Op::Undefined => Offset::default(),
             _ => Offset::of(self.function, offset, 1),
         };
-        let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * u32::from(width) / 8).collect();
+        let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * self.program.bytes(width)).collect();
         self.member_lanes(&root, &element, Packing::Structured, &base, &bytes, Kind::Any)
     }
 
@@ -314,7 +314,7 @@ impl Printer<'_> {
         let handle = self.function.input(load, 0);
         let width = self.function.width(load);
         let base = self.row(load);
-        let bytes: Vec<u32> = lanes.iter().map(|lane| u32::from(*lane) * u32::from(width) / 8).collect();
+        let bytes: Vec<u32> = lanes.iter().map(|lane| u32::from(*lane) * self.program.bytes(width)).collect();
         let Some(id) = self.resource_of(handle) else {
             return Text::new(self.handle(handle), p::POSTFIX, self.kinds[load]);
         };
@@ -608,7 +608,7 @@ impl Printer<'_> {
         let (width, lanes) = (self.function.width(value), self.function.lanes(value));
         let mut groups: Vec<(Vec<Step>, Scalar, Vec<u16>)> = Vec::new();
         for lane in 0..lanes {
-            let constant = base.constant.wrapping_add(u32::from(lane) * u32::from(width) / 8);
+            let constant = base.constant.wrapping_add(u32::from(lane) * self.program.bytes(width));
             let offset = Offset { constant, terms: base.terms.clone() };
             let found = constant_buffer::path(self.naming, &self.program.structs, &element, Packing::Structured, &offset);
             let Some((steps, scalar)) = found else {

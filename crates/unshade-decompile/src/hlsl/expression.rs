@@ -226,6 +226,10 @@ impl Printer<'_> {
             return self.binary(id, op, operator, level, want);
         }
         match function.op(id) {
+            Op::Undefined if function.lanes(id) > 1 => {
+                let ty = self.type_of(kind, width, function.lanes(id));
+                Text::new(format!("({ty})0"), p::UNARY, kind)
+            }
             Op::Undefined => Text::new(literal(0, kind, width), p::POSTFIX, kind),
             Op::Vector => self.vector(id, want),
             Op::Lanes(lanes) => self.lanes(id, lanes, want),
@@ -239,6 +243,11 @@ impl Printer<'_> {
             Op::PopCount => self.call("countbits", id, ScalarKind::Unsigned),
             Op::ZeroExtend => self.cast(id, ScalarKind::Unsigned),
             Op::SignExtend if function.width(function.input(id, 0)) == 1 => {
+                if function.lanes(id) > 1 && self.program.model.0 >= 6 {
+                    let condition = self.input(id, 0, p::UNARY);
+                    let ty = self.type_of(ScalarKind::Signed, width, function.lanes(id));
+                    return Text::new(format!("-({ty}){condition}"), p::UNARY, ScalarKind::Signed);
+                }
                 let condition = self.input(id, 0, p::CHOICE + 1);
                 Text::new(format!("{condition} ? -1 : 0"), p::CHOICE, ScalarKind::Signed)
             }
@@ -366,8 +375,13 @@ impl Printer<'_> {
             _ => self.kinds[id],
         };
         let kind = if self.function.width(id) == 1 { ScalarKind::Bool } else { kind };
-        let condition = self.input(id, 0, p::CHOICE + 1);
         let [yes, no] = [1, 2].map(|index| self.function.input(id, index));
+        if self.function.lanes(self.function.input(id, 0)) > 1 && self.program.model.0 >= 6 {
+            let condition = self.input(id, 0, 0);
+            let (yes, no) = (self.value(yes, Kind::Known(kind), 0), self.value(no, Kind::Known(kind), 0));
+            return Text::new(format!("select({condition}, {yes}, {no})"), p::POSTFIX, kind);
+        }
+        let condition = self.input(id, 0, p::CHOICE + 1);
         let yes = self.value(yes, Kind::Known(kind), p::CHOICE + 1);
         let no = self.value(no, Kind::Known(kind), p::CHOICE);
         Text::new(format!("{condition} ? {yes} : {no}"), p::CHOICE, kind)
@@ -477,10 +491,11 @@ impl Printer<'_> {
             OperandKind::Signed => ScalarKind::Signed,
             OperandKind::Unsigned => ScalarKind::Unsigned,
             OperandKind::Bool => ScalarKind::Bool,
+            _ if self.kinds[id] == ScalarKind::Float => ScalarKind::Float,
             _ => match op.signedness() {
                 Some(Signedness::Signed) => ScalarKind::Signed,
-                Some(Signedness::Unsigned) if self.kinds[id] != ScalarKind::Float => ScalarKind::Unsigned,
-                _ => self.kinds[id],
+                Some(Signedness::Unsigned) => ScalarKind::Unsigned,
+                None => self.kinds[id],
             },
         };
         if let Some(text) = self.stage_value(id, op) {
@@ -497,6 +512,12 @@ impl Printer<'_> {
         }
         if matches!(op, ShaderOp::FloatToSigned | ShaderOp::FloatToUnsigned) {
             return self.cast(id, kind);
+        }
+        if op == ShaderOp::MaskedSumOfDifferences {
+            // The language has the operation for four sums at once.
+            let [reference, source, sum] = [0, 1, 2].map(|index| self.input(id, index, 0));
+            let text = format!("msad4({reference}, uint2({source}, 0), uint4({sum}, 0, 0, 0)).x");
+            return Text::new(text, p::POSTFIX, ScalarKind::Unsigned);
         }
         let Some(name) = spelling::function(op) else {
             self.unknown.push(format!("the operation {op}"));

@@ -137,7 +137,7 @@ fn constant_kind(
     let resource = program.resources.get(ResourceId::new(number as u32))?;
     let Some(element) = &resource.element else { return Some(ScalarKind::Unsigned) };
     let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), 16);
-    offset.constant = offset.constant.wrapping_add(u32::from(lane) * u32::from(function.width(load)) / 8);
+    offset.constant = offset.constant.wrapping_add(u32::from(lane) * program.bytes(function.width(load)));
     let found = super::constant_buffer::path(naming, &program.structs, element, Packing::Constant, &offset)?;
     Some(found.1.kind)
 }

@@ -403,8 +403,11 @@ impl Writer<'_> {
         self.parameters.push(format!("{ty} {variable}"));
         self.interface.patch = members.into_iter().map(|member| format!("{variable}.{member}")).collect();
         self.system_values();
+        // A patch may have no control points.
         let count = self.info.attributes.input_control_points.unwrap_or(1);
-        self.vertex_array(CONTROL_POINT, "OutputPatch", count);
+        if count > 0 {
+            self.vertex_array(CONTROL_POINT, "OutputPatch", count);
+        }
         self.outputs();
     }
 

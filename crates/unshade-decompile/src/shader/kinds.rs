@@ -5,7 +5,7 @@
 //! spreads over the operators for which it makes no difference.
 
 use crate::ir::shader::data_type::ScalarKind;
-use crate::ir::shader::{OperandKind, Signedness};
+use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Function, IdVec, Op, Sign, ValueId, ValueMap};
 
 /// The kind of a value, as far as it is known.
@@ -133,6 +133,15 @@ impl Classes {
                 _ => kind,
             });
         }
+        if let Op::Shader(op) = function.op(id)
+            && is_of_wave(op)
+        {
+            let votes = &mut self.votes[root];
+            match op.signedness() {
+                Some(Signedness::Signed) => votes.signed += 1,
+                _ => votes.unsigned += 1,
+            }
+        }
         for index in 0..function.inputs(id).len() {
             let input = function.input(id, index);
             if input == ValueId::NONE {
@@ -163,8 +172,8 @@ fn is_free(function: &Function, id: ValueId) -> bool {
         Op::Constant(_) | Op::Undefined => true,
         Op::Vector => (0..function.inputs(id).len()).all(|index| is_free(function, function.input(id, index))),
         // Lanes of a row of a constant buffer have kinds of their own.
-        Op::Lanes(_) => function.op(function.input(id, 0)) == Op::Shader(crate::ir::ShaderOp::LoadConstant),
-        Op::Shader(crate::ir::ShaderOp::LoadConstant) => true,
+        Op::Lanes(_) => function.op(function.input(id, 0)) == Op::Shader(ShaderOp::LoadConstant),
+        Op::Shader(ShaderOp::LoadConstant) => true,
         _ => false,
     }
 }
@@ -180,7 +189,7 @@ fn result(function: &Function, id: ValueId) -> Option<ScalarKind> {
             OperandKind::Float => Some(ScalarKind::Float),
             OperandKind::Signed => Some(ScalarKind::Signed),
             OperandKind::Unsigned => Some(ScalarKind::Unsigned),
-            OperandKind::Any => signed_kind(shader.signedness()),
+            OperandKind::Any if !is_of_wave(shader) => signed_kind(shader.signedness()),
             _ => None,
         },
         op if op.gives_float() => Some(ScalarKind::Float),
@@ -193,6 +202,11 @@ fn result(function: &Function, id: ValueId) -> Option<ScalarKind> {
             Sign::Any => None,
         },
     }
+}
+
+/// Returns whether an operation takes floats as well, for which its signedness means nothing.
+fn is_of_wave(op: ShaderOp) -> bool {
+    matches!(op, ShaderOp::WaveReduce(..) | ShaderOp::WavePrefix(..) | ShaderOp::WaveMultiPrefix(..))
 }
 
 fn signed_kind(signedness: Option<Signedness>) -> Option<ScalarKind> {
@@ -212,6 +226,7 @@ pub fn wanted(function: &Function, id: ValueId, index: usize) -> Kind {
             OperandKind::Signed => known(ScalarKind::Signed),
             OperandKind::Unsigned => known(ScalarKind::Unsigned),
             OperandKind::Bool => known(ScalarKind::Bool),
+            OperandKind::Any if is_of_wave(shader) => Kind::Any,
             OperandKind::Any => signed_kind(shader.signedness()).map_or(Kind::Any, Kind::Known),
             _ => Kind::Any,
         },

@@ -9,8 +9,13 @@ use crate::ir::shader::interface::Resource;
 use crate::ir::shader::vector::{gather, lane};
 use crate::ir::{Function, IdVec, Op, ResourceId, ValueId};
 
-/// Runs the pass.
-pub fn run(function: &mut Function, resources: &IdVec<ResourceId, Resource>, structs: &StructTypes) {
+/// Runs the pass. `is_minimum` tells whether numbers of 16 bits take four bytes in memory.
+pub fn run(
+    function: &mut Function,
+    resources: &IdVec<ResourceId, Resource>,
+    structs: &StructTypes,
+    is_minimum: bool,
+) {
     for id in function.values.keys().collect::<Vec<_>>() {
         if function.is_replaced(id) {
             continue;
@@ -19,7 +24,7 @@ pub fn run(function: &mut Function, resources: &IdVec<ResourceId, Resource>, str
             Op::Shader(ShaderOp::LoadRaw) => drop_unused(function, id),
             Op::Shader(ShaderOp::LoadStructured) => {
                 drop_unused(function, id);
-                split(function, resources, structs, id);
+                split(function, resources, structs, is_minimum, id);
             }
             _ => {}
         }
@@ -58,14 +63,20 @@ fn drop_unused(function: &mut Function, id: ValueId) {
 }
 
 /// Splits a load of several members.
-fn split(function: &mut Function, resources: &IdVec<ResourceId, Resource>, structs: &StructTypes, id: ValueId) {
+fn split(
+    function: &mut Function,
+    resources: &IdVec<ResourceId, Resource>,
+    structs: &StructTypes,
+    is_minimum: bool,
+    id: ValueId,
+) {
     let (lanes, width) = (function.lanes(id), function.width(id));
     let handle = function.input(id, 0);
     let number = function.number(function.input(handle, 0)).and_then(|number| u32::try_from(number).ok());
     let resource = number.and_then(|number| resources.get(ResourceId::new(number)));
     let Some(element) = resource.and_then(|resource| resource.element.as_ref()) else { return };
     let Some(offset) = function.number(function.input(id, 2)) else { return };
-    let bytes = u32::from(width) / 8;
+    let bytes = if width == 16 && is_minimum { 4 } else { u32::from(width) / 8 };
     // The member of each lane: its path without the lane of a vector.
     let mut groups: Vec<(Vec<PathStep>, Vec<u8>)> = Vec::new();
     for number in 0..lanes {

@@ -23,10 +23,15 @@ use crate::ir::{IdVec, ResourceId};
 use crate::pass;
 
 /// Runs the passes on a function of a program.
-pub fn simplify(function: &mut ShaderFunction, resources: &IdVec<ResourceId, Resource>, structs: &StructTypes) {
+pub fn simplify(
+    function: &mut ShaderFunction,
+    resources: &IdVec<ResourceId, Resource>,
+    structs: &StructTypes,
+    is_minimum: bool,
+) {
     pass::sweep(&mut function.function);
     inputs::run(function, resources);
-    loads::run(&mut function.function, resources, structs);
+    loads::run(&mut function.function, resources, structs, is_minimum);
     idiom::run(&mut function.function);
     stores::run(&mut function.function);
     settle(function);
@@ -46,8 +51,9 @@ fn settle(function: &mut ShaderFunction) {
 
 /// Runs the passes on all functions of a program.
 pub fn simplify_all(program: &mut ShaderProgram) {
+    let is_minimum = !program.has_native_16_bit;
     let ShaderProgram { functions, resources, structs, .. } = program;
     for function in functions {
-        simplify(function, resources, structs);
+        simplify(function, resources, structs, is_minimum);
     }
 }

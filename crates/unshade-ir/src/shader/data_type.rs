@@ -41,9 +41,9 @@ impl Scalar {
         Self { kind, bits, is_minimum: false }
     }
 
-    /// Returns the number of bytes in memory.
+    /// Returns the number of bytes in memory: at least four where the machine may compute with more bits.
     pub fn bytes(self) -> u32 {
-        u32::from(self.bits) / 8
+        if self.is_minimum { 4 } else { u32::from(self.bits) / 8 }
     }
 }
 

@@ -371,6 +371,11 @@ impl ShaderProgram {
         }
     }
 
+    /// Returns the bytes in memory of a number with a width in bits.
+    pub fn bytes(&self, width: u8) -> u32 {
+        if width == 16 && !self.has_native_16_bit { 4 } else { u32::from(width) / 8 }
+    }
+
     /// Returns the profile to compile it with, such as `ps_5_0`.
     pub fn profile(&self) -> String {
         format!("{}_{}_{}", self.stage.prefix(), self.model.0, self.model.1)

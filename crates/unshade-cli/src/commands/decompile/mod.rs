@@ -1,5 +1,6 @@
-//! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks.
+//! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks; HLSL from DirectX shaders.
 
+mod directx;
 mod ir_text;
 mod verify;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
 use unshade::decompile::{self, FunctionC, Header, Observer};
+use unshade::format::Format;
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
@@ -30,6 +32,9 @@ struct Document {
     /// The helpers and variables that the functions need.
     prelude: Vec<String>,
     functions: Vec<FunctionView>,
+    /// Shaders as HLSL.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shaders: Vec<directx::ShaderView>,
 }
 
 /// A function.
@@ -95,9 +100,9 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         let options = Options { explicit_flushes: true, ..options };
         found = collect(&inputs, &selection, args, &options, global, false)?.0;
     }
-    let Found { functions, passes, .. } = found;
-    let mut outcome = opened.and(visited);
-    if functions.is_empty() {
+    let Found { functions, passes, shaders, .. } = found;
+    let mut outcome = opened.and(visited).and(directx::report(&shaders));
+    if functions.is_empty() && shaders.is_empty() {
         if outcome == Outcome::Done {
             anstream::eprintln!("{}: no function that can be decompiled", paint::error("unshade"));
         }
@@ -121,9 +126,9 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     }
     let text = match () {
         () if args.print_after.is_some() => passes,
-        () if global.json => json(functions)?,
+        () if global.json => json(functions, shaders)?,
         () if args.calls => calls(&functions),
-        () => decompile::text_with(&functions, args.lines),
+        () => directx::text(&shaders, args.lines) + &decompile::text_with(&functions, args.lines),
     };
     write_text(args, global, &text)?;
     Ok(outcome)
@@ -166,6 +171,8 @@ struct Inputs<'i> {
 #[derive(Default)]
 struct Found {
     functions: Vec<FunctionC>,
+    /// DirectX shaders.
+    shaders: Vec<directx::Shader>,
     /// The text of `--print-after`.
     passes: String,
     /// The kernels of `--verify`.
@@ -189,18 +196,26 @@ fn collect(
         ir_text::decompile(input, selection, options, &mut observe, functions)
     })?;
     let visited = each_input(inputs.programs, |input| {
-        let before = found.functions.len() + found.verified.len();
+        let before = found.functions.len() + found.verified.len() + found.shaders.len();
         let mut has_contradictions = false;
         each_program(input, Verb::Decompile, &limits, |visited| {
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
+            if visited.find.format == Format::DxContainer {
+                found.shaders.push(directx::decompile(visited.find, path, selection));
+                if are_new {
+                    let path = visited.find.path.to_string();
+                    print_diagnostics(&path, &diagnostics);
+                }
+                return Ok(());
+            }
             let request = CodeRequest { selection, part: None, path: &path };
             if let Some(Code::Machine(nvidia)) =
                 visited.program.map(|program| program.code(&request, &mut diagnostics))
             {
                 let wanted =
                     |function: &Function<'_>| selection.matches_name(function.index, function.name());
-                let Found { functions, passes, verified } = &mut found;
+                let Found { functions, passes, verified, .. } = &mut found;
                 if args.verify {
                     let mut result = Ok(());
                     each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
@@ -232,7 +247,7 @@ fn collect(
         if has_contradictions {
             return Ok(Outcome::Finding);
         }
-        if are_new && found.functions.len() + found.verified.len() == before && selection.is_everything() {
+        if are_new && found.functions.len() + found.verified.len() + found.shaders.len() == before && selection.is_everything() {
             let error = paint::error("unshade");
             anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
             return Ok(Outcome::Finding);
@@ -263,7 +278,7 @@ fn calls(functions: &[FunctionC]) -> String {
     text
 }
 
-fn json(functions: Vec<FunctionC>) -> Result<String> {
+fn json(functions: Vec<FunctionC>, shaders: Vec<directx::Shader>) -> Result<String> {
     let prelude = decompile::prelude(&functions);
     let views = functions.into_iter().map(|function| {
         let (decompiled, error) = match function.result {
@@ -286,6 +301,7 @@ fn json(functions: Vec<FunctionC>) -> Result<String> {
                 .collect(),
         }
     });
-    let document = Document { schema: SCHEMA, prelude, functions: views.collect() };
+    let shaders = directx::views(shaders);
+    let document = Document { schema: SCHEMA, prelude, functions: views.collect(), shaders };
     Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))
 }

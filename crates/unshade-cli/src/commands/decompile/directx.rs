@@ -1,0 +1,110 @@
+//! DirectX shaders as HLSL.
+
+use super::LineView;
+use crate::Outcome;
+use crate::paint;
+use serde::Serialize;
+use std::fmt::Write as _;
+use unshade::carve::Find;
+use unshade::dxcontainer::Container;
+use unshade::hlsl::{self, Hlsl};
+use unshade::select::Selection;
+
+/// A shader as HLSL, or why there is none.
+pub(super) struct Shader {
+    /// Where it was found.
+    path: String,
+    result: Result<Hlsl, String>,
+}
+
+/// A shader in the output of `--json`.
+#[derive(Serialize)]
+pub(super) struct ShaderView {
+    path: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    entry: String,
+    profile: String,
+    /// What has no form in HLSL.
+    unknown: Vec<String>,
+    gotos: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    lines: Vec<LineView>,
+}
+
+/// Decompiles the container of a find.
+pub(super) fn decompile(find: &Find<'_>, path: String, selection: &Selection) -> Shader {
+    let result = Container::parse(find.data).and_then(|container| {
+        let wanted = |index: usize, name: &str| selection.matches_name(index as u32, name.as_bytes());
+        hlsl::container(&container, &wanted)
+    });
+    Shader { path, result: result.map_err(|error| error.to_string()) }
+}
+
+/// Prints what has no form in HLSL, and which shaders could not be decompiled.
+pub(super) fn report(shaders: &[Shader]) -> Outcome {
+    let mut outcome = Outcome::Done;
+    for shader in shaders {
+        let path = &shader.path;
+        match &shader.result {
+            Err(fault) => anstream::eprintln!("{}: {path}: {fault}", paint::error("unshade")),
+            Ok(hlsl) if !hlsl.unknown.is_empty() => {
+                let mut kinds: Vec<&String> = hlsl.unknown.iter().collect();
+                kinds.sort();
+                kinds.dedup();
+                let names: Vec<&str> = kinds.into_iter().map(String::as_str).collect();
+                let count = hlsl.unknown.len();
+                anstream::eprintln!(
+                    "{}: {path}: no HLSL for {} ({})",
+                    paint::error("unshade"),
+                    if count == 1 { "1 operation".to_owned() } else { format!("{count} operations") },
+                    names.join(", ")
+                );
+            }
+            Ok(_) => continue,
+        }
+        outcome = outcome.and(Outcome::Finding);
+    }
+    outcome
+}
+
+/// Returns the text of all shaders; of several, each below its path.
+pub(super) fn text(shaders: &[Shader], with_addresses: bool) -> String {
+    let mut text = String::new();
+    for shader in shaders {
+        let Ok(hlsl) = &shader.result else { continue };
+        if shaders.len() > 1 {
+            let start = if text.is_empty() { "" } else { "\n" };
+            let _ = writeln!(text, "{start}// {}: {}", shader.path.escape_debug(), hlsl.profile);
+        }
+        for line in &hlsl.lines {
+            let addresses: Vec<String> = line.addresses.iter().map(|address| format!("{address:#x}")).collect();
+            let _ = match with_addresses && !addresses.is_empty() {
+                true => writeln!(text, "{:<60} // {}", line.text, addresses.join(" ")),
+                false => writeln!(text, "{}", line.text),
+            };
+        }
+    }
+    text
+}
+
+/// Returns the shaders as they are in the output of `--json`.
+pub(super) fn views(shaders: Vec<Shader>) -> Vec<ShaderView> {
+    let view = |shader: Shader| {
+        let (hlsl, error) = match shader.result {
+            Ok(hlsl) => (hlsl, None),
+            Err(error) => (Hlsl::default(), Some(error)),
+        };
+        let lines = hlsl.lines.into_iter().map(|line| LineView { text: line.text, addresses: line.addresses });
+        ShaderView {
+            path: shader.path,
+            entry: hlsl.entry,
+            profile: hlsl.profile,
+            unknown: hlsl.unknown,
+            gotos: hlsl.gotos,
+            error,
+            lines: lines.collect(),
+        }
+    };
+    shaders.into_iter().map(view).collect()
+}
