@@ -25,7 +25,7 @@
 //! | [`sass`] | the front end for NVIDIA machine code: lifting, and the idioms of its compilers |
 //! | [`dxil`] | the front end for DXIL |
 //! | [`nvidia`] | that front end with everything after it |
-//! | [`dxbc`] | the front end for Direct3D's shader models 4 to 5.1 |
+//! | [`d3d9`], [`dxbc`] | the front ends for Direct3D's shader models 1 to 3, and 4 to 5.1 |
 //! | [`pass`] | simplification, memory, the control-flow graph |
 //! | [`address`] | addresses as base, terms and offset |
 //! | [`types`] | type inference |
@@ -47,6 +47,7 @@
 pub mod address;
 pub mod alignment;
 pub mod c;
+pub mod d3d9;
 pub mod dxbc;
 pub mod dxil;
 pub mod edges;

@@ -1,4 +1,4 @@
-//! Lifts the DXBC containers of the folders in `UNSHADE_CORPUS` (separated by colons), and prints what was lifted.
+//! Lifts the DXBC containers and Direct3D 9 programs of the folders in `UNSHADE_CORPUS` (separated by colons), and prints what was lifted.
 //!
 //! `UNSHADE_CORPUS=… cargo test --release -p unshade-decompile --test dxbc_corpus -- --ignored --nocapture`
 
@@ -40,7 +40,7 @@ fn real_containers_are_lifted() {
     let Figures { containers, lifted, without_program, faults, unlifted, mut times } = figures;
     times.push(Duration::ZERO);
     let (middle, last) = (times[times.len() / 2], times.iter().max().copied().unwrap_or_default());
-    println!("{containers} containers: {lifted} lifted, {without_program} without a token program");
+    println!("{containers} programs: {lifted} lifted, {without_program} without a token program");
     println!("{faults} with faults; median {middle:?}, longest {last:?}");
     for (mnemonic, count) in &unlifted {
         println!("unlifted: {count} {mnemonic}");
@@ -54,7 +54,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         if path.is_dir() {
             collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "dxbc") {
+        } else if path.extension().is_some_and(|extension| extension == "dxbc" || extension == "d3d9") {
             files.push(path);
         }
     }
@@ -62,10 +62,17 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 
 fn measure(path: &Path, figures: &mut Figures) {
     let Ok(bytes) = std::fs::read(path) else { return };
-    let Ok(container) = Container::parse(&bytes) else { return };
-    figures.containers += 1;
+    let is_legacy = path.extension().is_some_and(|extension| extension == "d3d9");
     let start = Instant::now();
-    let program = match lift(&container) {
+    let lifted = if is_legacy {
+        let Ok(program) = unshade_dxbc::d3d9::Program::parse(&bytes) else { return };
+        unshade_decompile::d3d9::lift(&program)
+    } else {
+        let Ok(container) = Container::parse(&bytes) else { return };
+        lift(&container)
+    };
+    figures.containers += 1;
+    let program = match lifted {
         Ok(program) => program,
         Err(LiftError::NoProgram | LiftError::Kind(_)) => {
             figures.without_program += 1;

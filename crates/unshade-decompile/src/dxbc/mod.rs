@@ -37,6 +37,7 @@ mod tests;
 mod texture;
 mod types;
 
+pub(crate) use boolean::refold as refold_masks;
 use declarations::Interface;
 use unshade_core::{Diagnostics, Reader};
 use unshade_dxcontainer::{Container, PartData};
