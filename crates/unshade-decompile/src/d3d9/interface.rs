@@ -3,7 +3,7 @@
 //! Before version 3, and for the outputs of pixel shaders, registers have fixed semantics and no declaration: those that
 //! the program uses are its elements.
 
-use crate::dxbc::LiftError;
+use crate::dxbc::{LiftError, MAX_SIZE};
 use std::collections::HashMap;
 use unshade_dxbc::d3d9::constants::{ConstantTable, DataType as TableType};
 use unshade_dxbc::d3d9::opcode::Opcode;
@@ -15,6 +15,9 @@ use unshade_ir::shader::interface::{Binding, Element, Resource, ResourceClass, S
 
 /// Maximum nesting of structures of the constant table.
 const MAX_DEPTH: usize = 8;
+
+/// Maximum number of structures: those of hostile tables may share members many times over.
+const MAX_STRUCTURES: usize = 1 << 12;
 
 /// The sets of constants: what a table calls them, the kind of register, and the type of its components.
 const SETS: [(u16, RegisterKind, Scalar); 3] = [
@@ -299,14 +302,22 @@ fn data_type(
                 let ty = data_type(table, &member, scalar, structs, depth + 1)?;
                 push(&mut structure, String::from_utf8_lossy(&name).into_owned(), offset, ty, structs);
                 offset = structure.size.next_multiple_of(16);
+                if offset > MAX_SIZE || structs.len() > MAX_STRUCTURES {
+                    return None;
+                }
             }
             DataType::Struct(structs.push(structure))
         }
         _ => return None,
     };
-    Some(match found.elements {
-        0 | 1 => element,
-        count => DataType::Array(Box::new(element), u32::from(count)),
+    let count = u32::from(found.elements).max(1);
+    let stride = Packing::Constant.stride(&element, structs);
+    if stride.checked_mul(count).is_none_or(|size| size > MAX_SIZE) {
+        return None;
+    }
+    Some(match count {
+        1 => element,
+        _ => DataType::Array(Box::new(element), count),
     })
 }
 

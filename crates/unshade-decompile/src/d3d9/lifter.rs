@@ -15,7 +15,7 @@ use unshade_ir::{BlockId, End, Function, NO_ADDRESS, Op, ShaderOp, ValueId};
 /// Maximum number of instructions, those of subroutines each time that they are called.
 const MAX_INSTRUCTIONS: usize = 1 << 18;
 /// Maximum number of variables in all blocks.
-const MAX_SLOTS: usize = 1 << 26;
+const MAX_SLOTS: usize = 1 << 25;
 /// Maximum number of loops in each other.
 pub(super) const MAX_LOOPS: u32 = 16;
 /// The kind that stands for the counters of loops, which no operand has.
@@ -33,6 +33,8 @@ pub(super) struct Lifter<'p> {
     pub(super) returns: Vec<BlockId>,
     registers: HashMap<(RegisterKind, u32), u32>,
     undefined: Option<ValueId>,
+    numbers: HashMap<u32, ValueId>,
+    known: HashMap<(BlockId, ShaderOp, [ValueId; 4]), ValueId>,
     instructions: usize,
 }
 
@@ -64,6 +66,8 @@ impl<'p> Lifter<'p> {
             returns: Vec::new(),
             registers,
             undefined: None,
+            numbers: HashMap::new(),
+            known: HashMap::new(),
             instructions: 0,
         }
     }
@@ -118,10 +122,26 @@ impl<'p> Lifter<'p> {
         self.block.unwrap_or(BlockId::ENTRY)
     }
 
+    /// Adds a value. Inputs, handles and constants are made once for a block.
     pub(super) fn add(&mut self, op: Op, width: u8, lanes: u16, inputs: &[ValueId]) -> ValueId {
         let (block, address) = (self.at(), self.address);
+        let key = match op {
+            Op::Shader(op @ (ShaderOp::LoadInput | ShaderOp::Handle | ShaderOp::LoadConstant)) => {
+                let mut key = [ValueId::NONE; 4];
+                key[..inputs.len()].copy_from_slice(inputs);
+                Some((block, op, key))
+            }
+            _ => None,
+        };
+        if let Some(known) = key.and_then(|key| self.known.get(&key)) {
+            return *known;
+        }
         let value = self.builder.function.add(op, width, block, address, inputs);
-        self.builder.function.with_lanes(value, lanes)
+        self.builder.function.with_lanes(value, lanes);
+        if let Some(key) = key {
+            self.known.insert(key, value);
+        }
+        value
     }
 
     /// Adds a value that works lane by lane.
@@ -131,7 +151,8 @@ impl<'p> Lifter<'p> {
     }
 
     pub(super) fn number(&mut self, value: u32) -> ValueId {
-        self.builder.function.constant(u64::from(value), 32)
+        let function = &mut self.builder.function;
+        *self.numbers.entry(value).or_insert_with(|| function.constant(u64::from(value), 32))
     }
 
     pub(super) fn float(&mut self, value: f32) -> ValueId {
@@ -150,6 +171,9 @@ impl<'p> Lifter<'p> {
     }
 
     pub(super) fn gather(&mut self, scalars: &[ValueId]) -> ValueId {
+        if scalars.is_empty() {
+            return self.undefined();
+        }
         let (block, address) = (self.at(), self.address);
         vector::gather(&mut self.builder.function, block, address, scalars)
     }

@@ -70,3 +70,25 @@ fn predicates_choose_components() {
     assert_eq!(selects, 1, "{function}");
     assert!(!function.values.keys().any(|id| used[id] && function.op(id) == Op::NotEqual), "{function}");
 }
+
+#[test]
+fn damaged_programs_do_not_panic() {
+    let text = "ps_3_0\ndefi i0, 4, 0, 1, 0\ndcl_texcoord0 v0\ndcl_2d s0\nmov r0, v0\nrep i0\nadd r0, r0, v0\n\
+                if_lt r0.x, v0.y\nbreak\nendif\nendrep\ntexldl r1, r0, s0\nm3x3 r0.xyz, r1, c4\nsetp_gt p0, r0, c0.x\n\
+                (p0) mov r0, c1\ntexkill r0\nmov oC0, r0\n";
+    let code = unshade_dxbc::d3d9::assemble(text).unwrap().write().unwrap();
+    let mut state = 1_u64;
+    for _ in 0..3000 {
+        let mut damaged = code.clone();
+        for _ in 0..3 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = 4 + (state >> 33) as usize % (damaged.len() - 4);
+            damaged[place] = (state >> 24) as u8;
+        }
+        let Ok(program) = unshade_dxbc::d3d9::Program::parse(&damaged) else { continue };
+        if let Ok(program) = lift(&program) {
+            let function = &program.functions[0].function;
+            assert_eq!(verify(function), Vec::<String>::new(), "{function}");
+        }
+    }
+}

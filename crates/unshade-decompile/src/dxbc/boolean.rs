@@ -156,6 +156,9 @@ fn phis_of_bits(function: &mut Function) {
     function.settle();
 }
 
+/// Maximum number of rounds in which phis are found: those that join more of each other stay as they are.
+const MAX_ROUNDS: usize = 64;
+
 /// Finds the phis that only join masks, and at least one that is no constant.
 fn mask_phis(function: &Function, phis: &[ValueId]) -> ValueMap<bool> {
     let mut masks = IdVec::filled(false, function.values.len());
@@ -165,7 +168,12 @@ fn mask_phis(function: &Function, phis: &[ValueId]) -> ValueMap<bool> {
     }
     let inputs = |phi: ValueId| (0..function.inputs(phi).len()).map(move |index| function.input(phi, index));
     // A phi that joins something else is none, and then those that join it are none.
+    let mut rounds = 0;
     loop {
+        rounds += 1;
+        if rounds > MAX_ROUNDS {
+            masks.fill(false);
+        }
         let is_other = |phi: &&ValueId| {
             masks[**phi] && inputs(**phi).any(|input| !masks[input] && !is_mask(function, input))
         };
@@ -186,7 +194,12 @@ fn mask_phis(function: &Function, phis: &[ValueId]) -> ValueMap<bool> {
                 && inputs(**phi).any(|input| has_bits[input] || is_bits(function, input))
         };
         let new: Vec<ValueId> = phis.iter().filter(is_new).copied().collect();
+        rounds += 1;
         if new.is_empty() {
+            return has_bits;
+        }
+        if rounds > MAX_ROUNDS {
+            has_bits.fill(false);
             return has_bits;
         }
         for phi in new {

@@ -7,9 +7,10 @@
 use super::LiftError;
 use super::lifter::Lifter;
 use super::sources::{Numbers, used_components};
+use std::collections::HashMap;
 use std::ops::Range;
-use unshade_dxbc::Instruction;
 use unshade_dxbc::opcode::{Class, Opcode};
+use unshade_dxbc::{Instruction, Program};
 use unshade_ir::{BlockId, End, ShaderOp, ValueId};
 
 /// Maximum nesting of calls; those of hostile programs may never end.
@@ -52,15 +53,10 @@ impl Lifter<'_> {
                 Class::Declaration => {}
                 Class::Flow => self.flow(row.mnemonic, instruction)?,
                 _ if self.block.is_none() => {}
-                class => {
-                    if class == Class::Emission || self.stream.is_none() {
-                        self.stream = self.next_stream(number);
-                    }
+                _ => {
+                    self.stream = self.streams.get(number).copied().flatten();
                     if self.operation(row.mnemonic, instruction).is_none() {
                         self.unlifted(instruction, "");
-                    }
-                    if class == Class::Emission {
-                        self.stream = self.next_stream(number + 1);
                     }
                 }
             }
@@ -80,16 +76,6 @@ impl Lifter<'_> {
             .or_else(|| self.atomic(mnemonic, instruction))
             .or_else(|| self.emission(mnemonic, instruction))
             .or_else(|| self.evaluation(mnemonic, instruction))
-    }
-
-    /// Returns the stream of the next instruction that emits a vertex: outputs are written for that.
-    fn next_stream(&self, from: usize) -> Option<u32> {
-        self.program.instructions.get(from..)?.iter().find_map(|instruction| {
-            let row = instruction.opcode().row()?;
-            let is_vertex = row.mnemonic.starts_with("emit");
-            is_vertex
-                .then(|| instruction.operands.first().map_or(0, |operand| operand.indices[0].number as u32))
-        })
     }
 
     fn emission(&mut self, mnemonic: &str, instruction: &Instruction) -> Option<()> {
@@ -350,7 +336,7 @@ impl Lifter<'_> {
     /// Lifts the code of a subroutine in the place of a call.
     fn call(&mut self, instruction: &Instruction) -> Result<(), LiftError> {
         let label = instruction.operands.last().map(|operand| operand.indices[0].number);
-        let body = label.and_then(|label| self.subroutine(label));
+        let body = label.and_then(|label| self.subroutines.get(&label).cloned());
         let Some(body) = body else {
             self.unlifted(instruction, "there is no such label");
             return Ok(());
@@ -384,17 +370,34 @@ impl Lifter<'_> {
         self.enter(after);
         Ok(())
     }
+}
 
-    /// Returns the instructions of a subroutine.
-    fn subroutine(&self, label: u64) -> Option<Range<usize>> {
-        let instructions = &self.program.instructions;
-        let is_label = |instruction: &Instruction| instruction.opcode() == Opcode::LABEL;
-        let start = instructions.iter().position(|instruction| {
-            is_label(instruction)
-                && instruction.operands.first().is_some_and(|operand| operand.indices[0].number == label)
-        })?;
-        let length = instructions[start + 1..].iter().position(is_label);
-        let end = length.map_or(instructions.len(), |length| start + 1 + length);
-        Some(start + 1..end)
+/// Returns, for each instruction, the stream of the next one that emits a vertex.
+pub(super) fn streams(program: &Program) -> Vec<Option<u32>> {
+    let mut next = None;
+    let mut streams: Vec<Option<u32>> = Vec::with_capacity(program.instructions.len());
+    for instruction in program.instructions.iter().rev() {
+        let row = instruction.opcode().row();
+        if row.is_some_and(|row| row.mnemonic.starts_with("emit")) {
+            next = Some(instruction.operands.first().map_or(0, |operand| operand.indices[0].number as u32));
+        }
+        streams.push(next);
     }
+    streams.reverse();
+    streams
+}
+
+/// Returns the instructions of each subroutine, by its label.
+pub(super) fn subroutines(program: &Program) -> HashMap<u64, Range<usize>> {
+    let mut subroutines = HashMap::new();
+    let mut end = program.instructions.len();
+    for (number, instruction) in program.instructions.iter().enumerate().rev() {
+        if instruction.opcode() == Opcode::LABEL {
+            if let Some(operand) = instruction.operands.first() {
+                subroutines.insert(operand.indices[0].number, number + 1..end);
+            }
+            end = number;
+        }
+    }
+    subroutines
 }

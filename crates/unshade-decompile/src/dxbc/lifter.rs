@@ -5,6 +5,7 @@ use super::declarations::Interface;
 use super::flow::Construct;
 use super::signature::Elements;
 use std::collections::HashMap;
+use std::ops::Range;
 use unshade_dxbc::operand::{Operand, OperandKind};
 use unshade_dxbc::print::{Dialect, Options, print_instruction};
 use unshade_dxbc::{Instruction, Program};
@@ -15,7 +16,7 @@ use unshade_ir::shader::vector;
 use unshade_ir::{BlockId, End, Function, IdVec, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId};
 
 /// Maximum number of variables in all blocks: the memory that a function may need.
-const MAX_SLOTS: usize = 1 << 26;
+const MAX_SLOTS: usize = 1 << 25;
 
 /// Maximum number of instructions, those of subroutines and of instances of phases each time that they run.
 const MAX_INSTRUCTIONS: usize = 1 << 20;
@@ -64,8 +65,12 @@ pub(super) struct Lifter<'p> {
     pub(super) open: Vec<Construct>,
     /// Where subroutines and phases return to.
     pub(super) returns: Vec<BlockId>,
-    /// The stream of the next vertex that is emitted.
+    /// The stream of the next vertex that is emitted: outputs are written for that.
     pub(super) stream: Option<u32>,
+    /// That of each instruction, for geometry shaders.
+    pub(super) streams: Vec<Option<u32>>,
+    /// The instructions of subroutines, by label.
+    pub(super) subroutines: HashMap<u64, Range<usize>>,
     /// The block of the case that the last instruction started.
     pub(super) fresh_case: Option<BlockId>,
     /// The variable of each component of a temporary register that is used.
@@ -101,6 +106,8 @@ impl<'p> Lifter<'p> {
             open: Vec::new(),
             returns: Vec::new(),
             stream: None,
+            streams: if stage == Stage::Geometry { super::flow::streams(program) } else { Vec::new() },
+            subroutines: super::flow::subroutines(program),
             fresh_case: None,
             registers,
             cache: HashMap::new(),
@@ -302,6 +309,9 @@ impl<'p> Lifter<'p> {
 
     pub(super) fn gather(&mut self, scalars: &[ValueId]) -> ValueId {
         let (block, address) = (self.at(), self.address);
+        if scalars.is_empty() {
+            return self.undefined();
+        }
         let mut key = [ValueId::NONE; 4];
         if scalars.len() < 2 || scalars.len() > key.len() {
             return vector::gather(&mut self.builder.function, block, address, scalars);

@@ -39,6 +39,7 @@ mod types;
 
 pub(crate) use boolean::refold as refold_masks;
 use declarations::Interface;
+pub(crate) use types::MAX_SIZE;
 use unshade_core::{Diagnostics, Reader};
 use unshade_dxcontainer::{Container, PartData};
 use unshade_ir::shader::interface::{ShaderProgram, Stage};

@@ -9,7 +9,7 @@
 //! | operand | `t3`, `cb1[4]` | `T0[3]`, `CB0[1][4]`: number of the declaration, register |
 //! | declaration | one register | registers from, to (`0xffffffff`: no bound), space |
 
-use super::types::{PushField, Types};
+use super::types::{MAX_SIZE, PushField, Types};
 use super::{LiftError, part};
 use std::collections::HashMap;
 use unshade_dxbc::opcode::OpcodeRow;
@@ -358,7 +358,7 @@ fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTyp
     let mut whole = StructType { name: buffer.name.to_string_lossy(), ..StructType::default() };
     for variable in &buffer.variables {
         let ty = types.convert(variable.fields.type_offset.0, Packing::Constant, structs);
-        let Some(ty) = ty else { continue };
+        let Some(ty) = ty.filter(|_| variable.fields.start <= MAX_SIZE) else { continue };
         let name = variable.name.to_string_lossy();
         whole.push(name, variable.fields.start, ty, Packing::Constant, structs);
     }

@@ -61,8 +61,10 @@ impl Lifter<'_> {
 
     /// Reads as many components as there are lanes, also if all of them are the same.
     pub(super) fn read_vector(&mut self, operand: &Operand, count: usize, numbers: Numbers) -> ValueId {
-        let value = self.read(operand, &POSITIONS[..count.min(4)], numbers);
-        self.broadcast(value, count.min(4))
+        // Resources of hostile programs may have shapes without coordinates.
+        let count = count.clamp(1, 4);
+        let value = self.read(operand, &POSITIONS[..count], numbers);
+        self.broadcast(value, count)
     }
 
     /// Applies the modifiers of an operand.

@@ -287,3 +287,35 @@ fn instructions_without_a_meaning_are_reported() {
     assert_eq!(notes.len(), 2, "{notes:?}");
     assert!(notes[0].contains("vCycleCounter") && notes[1].contains("abort"));
 }
+
+#[test]
+fn damaged_programs_do_not_panic() {
+    let text = "ps_5_0\ndcl_globalFlags refactoringAllowed\ndcl_constantbuffer CB0[4], dynamicIndexed\n\
+                dcl_sampler s0, mode_default\ndcl_resource_texture2d (float,float,float,float) t0\n\
+                dcl_resource_structured t1, 16\ndcl_input_ps linear v0.xyzw\ndcl_output o0.xyzw\ndcl_temps 3\n\
+                dcl_indexableTemp x0[4], 4\nsample r0.xyzw, v0.xyxx, t0.xyzw, s0\n\
+                ld_structured r1.xyzw, r0.x, l(0), t1.xyzw\nmov x0[r0.x + 1].xyzw, cb0[r0.y + 1].xyzw\nloop\n \
+                breakc_nz r0.x\n switch r0.y\n case l(1)\n mov r0.x, x0[r0.x + 1].x\n break\n default\n continue\n \
+                endswitch\nendloop\nif_nz r1.x\n dadd r1.xy, r1.xyxy, r1.zwzw\nelse\n udiv r2.x, r2.y, r0.x, r0.y\n\
+                endif\nadd o0.xyzw, r1.xyzw, r2.xyzw\nret";
+    let code = unshade_dxbc::assemble(text).unwrap().write().unwrap();
+    let mut state = 1_u64;
+    for _ in 0..3000 {
+        let mut damaged = code.clone();
+        for _ in 0..3 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let place = 8 + (state >> 33) as usize % (damaged.len() - 8);
+            damaged[place] = (state >> 24) as u8;
+        }
+        let mut file = DxFile::default();
+        file.parts.push(OwnedPart::new(*b"ISGN", signature(&[("COLOR", 0, 0, 15, true)])));
+        file.parts.push(OwnedPart::new(*b"OSGN", signature(&[("SV_Target", 0, 0, 15, true)])));
+        file.parts.push(OwnedPart::from_bytes(*b"SHEX", &damaged));
+        let bytes = file.write_signed().unwrap();
+        if let Ok(program) = lift(&Container::parse(&bytes).unwrap()) {
+            for function in &program.functions {
+                assert_eq!(verify(&function.function), Vec::<String>::new(), "{}", function.function);
+            }
+        }
+    }
+}

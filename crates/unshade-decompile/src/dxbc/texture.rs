@@ -128,7 +128,7 @@ impl Lifter<'_> {
     /// Returns the constant offset of an instruction.
     fn offset(&mut self, access: &Access<'_>, shape: Shape) -> ValueId {
         let Some(offsets) = access.instruction.extension().offsets else { return self.undefined() };
-        let numbers = offsets[..shape.dimensions().min(3)].iter();
+        let numbers = offsets[..shape.dimensions().clamp(1, 3)].iter();
         let scalars: Vec<ValueId> =
             numbers.map(|offset| self.number(i32::from(*offset).cast_unsigned())).collect();
         self.gather_all(&scalars)

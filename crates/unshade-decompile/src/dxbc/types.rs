@@ -18,6 +18,9 @@ use unshade_ir::shader::data_type::{
 /// Maximum nesting of structures; types of a hostile part may contain themselves.
 const MAX_DEPTH: usize = 32;
 
+/// The largest type in bytes: what a resource can hold.
+pub(crate) const MAX_SIZE: u32 = 1 << 27;
+
 /// Scalars by the number of the base type.
 const SCALARS: [(u16, ScalarKind, u8, bool); 12] = [
     (1, ScalarKind::Bool, 32, false),
@@ -74,7 +77,7 @@ impl<'d> Types<'d> {
         let (rows, columns) = (u8::try_from(fields.rows).ok()?, u8::try_from(fields.columns).ok()?);
         let element = match fields.class {
             0 => DataType::Scalar(scalar(fields.base)?),
-            1 => DataType::vector(scalar(fields.base)?, fields.columns.max(1)),
+            1 => DataType::vector(scalar(fields.base)?, fields.columns.clamp(1, 4)),
             2 | 3 => DataType::Matrix {
                 scalar: scalar(fields.base)?,
                 rows,
@@ -84,9 +87,13 @@ impl<'d> Types<'d> {
             5 | 6 => self.structure(found, packing, structs, depth)?,
             _ => return None,
         };
+        let count = u32::from(fields.elements).max(1);
+        if packing.stride(&element, structs).checked_mul(count).is_none_or(|size| size > MAX_SIZE) {
+            return None;
+        }
         Some(match fields.elements {
             0 => element,
-            count => DataType::Array(Box::new(element), u32::from(count)),
+            _ => DataType::Array(Box::new(element), count),
         })
     }
 
@@ -115,8 +122,12 @@ impl<'d> Types<'d> {
         }
         for member in &found.members {
             let ty = self.nested(member.fields.type_offset.0, packing, structs, depth + 1)?;
+            if member.fields.start > MAX_SIZE {
+                return None;
+            }
             structure.push(member.name.to_string_lossy(), member.fields.start, ty, packing, structs);
         }
+        structure.fields.sort_by_key(|field| field.offset);
         let id = structs.push(structure);
         self.known.insert(key, id);
         Some(DataType::Struct(id))
