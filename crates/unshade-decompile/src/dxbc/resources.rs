@@ -17,9 +17,9 @@ use unshade_dxbc::operand::OperandKind;
 use unshade_dxbc::{Instruction, Program};
 use unshade_dxcontainer::rdef::{self, InputType, ResourceDefinitions};
 use unshade_dxcontainer::{Container, PartData};
-use unshade_ir::ResourceId;
 use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructType, StructTypes};
 use unshade_ir::shader::interface::{Binding, Resource, ResourceClass, ShaderProgram, Shape};
+use unshade_ir::{IdVec, ResourceId};
 
 /// The resource that an operand refers to.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +56,11 @@ pub(super) fn read(
         let mut types = Types::new(&definitions);
         for binding in &definitions.bindings {
             if let Some(resource) = defined(&definitions, &mut types, binding, &mut shader.structs) {
-                shader.resources.push(resource);
+                join(resource, &mut shader.resources);
             }
+        }
+        for resource in &mut shader.resources {
+            resource.name = identifier(&resource.name);
         }
     }
     let mut bindings = Bindings::new();
@@ -78,6 +81,49 @@ pub(super) fn read(
         }
     }
     Ok(bindings)
+}
+
+/// Maximum number of an element of an array of resources.
+const MAX_INDEX: u32 = 1 << 12;
+
+/// Adds a resource. Up to Shader Model 5.0, the elements of an array that the program uses are bindings of their own,
+/// `name[2]` and so on: they are one resource again.
+fn join(mut resource: Resource, resources: &mut IdVec<ResourceId, Resource>) {
+    let element = resource.name.strip_suffix(']').and_then(|name| name.split_once('['));
+    let element = element.and_then(|(base, index)| Some((base.to_owned(), index.parse::<u32>().ok()?)));
+    let (Some((base, index)), Some(binding)) = (element, resource.binding) else {
+        resources.push(resource);
+        return;
+    };
+    let Some(register) = binding.register.checked_sub(index).filter(|_| index < MAX_INDEX) else {
+        resources.push(resource);
+        return;
+    };
+    let count = index + binding.count.unwrap_or(1).min(MAX_INDEX);
+    resource.name = base;
+    resource.binding = Some(Binding { register, count: Some(count), ..binding });
+    let known = resources.iter_mut().find(|known| {
+        let is_same =
+            known.binding.is_some_and(|known| (known.register, known.space) == (register, binding.space));
+        is_same
+            && (known.class, known.shape) == (resource.class, resource.shape)
+            && known.name == resource.name
+            && known.element == resource.element
+    });
+    match known.and_then(|known| known.binding.as_mut()) {
+        Some(known) => known.count = known.count.max(Some(count)),
+        None => {
+            resources.push(resource);
+        }
+    }
+}
+
+/// Returns a name of the language: those of resources in structures have dots and brackets. The names that the compiler
+/// gives, such as `$Globals`, stay.
+fn identifier(name: &str) -> String {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';
+    let text: String = name.chars().map(|letter| if is_letter(letter) { letter } else { '_' }).collect();
+    text.trim_end_matches(|letter| letter == '_' && !name.ends_with('_')).to_owned()
 }
 
 /// Returns the resource that a declaration is about, and adds to it what the declaration says.
@@ -365,4 +411,48 @@ fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTyp
     whole.fields.sort_by_key(|field| field.offset);
     whole.size = whole.size.max(resource.size);
     resource.element = Some(DataType::Struct(structs.push(whole)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texture(name: &str, register: u32) -> Resource {
+        Resource {
+            name: name.into(),
+            class: ResourceClass::ShaderResource,
+            shape: Shape::Texture2D,
+            binding: Some(Binding { register, space: 0, count: Some(1) }),
+            element: None,
+            samples: 0,
+            size: 0,
+            is_coherent: false,
+            is_ordered: false,
+            has_counter: false,
+            is_object: false,
+        }
+    }
+
+    #[test]
+    fn elements_of_arrays_are_joined() {
+        let mut resources = IdVec::new();
+        for (name, register) in [("maps[1]", 4), ("other", 9), ("maps[3]", 6), ("maps[7]", 2)] {
+            join(texture(name, register), &mut resources);
+        }
+        let found: Vec<_> = resources
+            .iter()
+            .map(|resource| {
+                let binding = resource.binding.unwrap();
+                (resource.name.as_str(), binding.register, binding.count)
+            })
+            .collect();
+        assert_eq!(found, [("maps", 3, Some(4)), ("other", 9, Some(1)), ("maps[7]", 2, Some(1))]);
+    }
+
+    #[test]
+    fn names_are_identifiers() {
+        assert_eq!(identifier("var.res.maps[1]"), "var_res_maps_1");
+        assert_eq!(identifier("$Globals"), "$Globals");
+        assert_eq!(identifier("plain_"), "plain_");
+    }
 }
