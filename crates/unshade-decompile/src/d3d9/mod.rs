@@ -2,10 +2,10 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`interface`] | inputs, outputs, constants and samplers, from declarations and the constant table |
-//! | [`lifter`] | a function being lifted: operands that are read and written |
-//! | [`instructions`] | instructions that compute and sample |
-//! | [`flow`] | structured control flow to blocks |
+//! | `interface` | inputs, outputs, constants and samplers, from declarations and the constant table |
+//! | `lifter` | a function being lifted: operands that are read and written |
+//! | `instructions` | instructions that compute and sample |
+//! | `flow` | structured control flow to blocks |
 //!
 //! Constants are three buffers, of floats, integers and truth values: a register is a row. A texture and its sampler,
 //! one thing in these models, are two resources with the same register.

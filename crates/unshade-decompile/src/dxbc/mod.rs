@@ -2,15 +2,15 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`signature`] | elements of signatures, and which of them a component of a register is |
-//! | [`types`], [`resources`] | resources and the types of their elements, from RDEF and declarations |
-//! | [`declarations`] | everything else that a program declares: attributes, variables |
-//! | [`lifter`] | a function being lifted: its values, caches and current block |
-//! | [`sources`], [`destinations`] | operands that are read and written |
-//! | [`arithmetic`], [`double`], [`boolean`] | instructions that compute |
-//! | [`texture`], [`memory`], [`atomic`] | instructions that access resources and shared memory |
-//! | [`flow`] | structured control flow to blocks |
-//! | [`phases`] | the phases of hull shaders |
+//! | `signature` | elements of signatures, and which of them a component of a register is |
+//! | `types`, `resources` | resources and the types of their elements, from RDEF and declarations |
+//! | `declarations` | everything else that a program declares: attributes, variables |
+//! | `lifter` | a function being lifted: its values, caches and current block |
+//! | `sources`, `destinations` | operands that are read and written |
+//! | `arithmetic`, `double`, `boolean` | instructions that compute |
+//! | `texture`, `memory`, `atomic` | instructions that access resources and shared memory |
+//! | `flow` | structured control flow to blocks |
+//! | `phases` | the phases of hull shaders |
 //!
 //! Registers are vectors of four components without types. Each component of a temporary register is a variable of its
 //! own, of which [`unshade_ir::build`] makes values. An instruction computes one vector from vectors that
