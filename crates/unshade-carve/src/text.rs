@@ -242,16 +242,37 @@ fn base64(data: &[u8]) -> impl Iterator<Item = (usize, Form)> {
     })
 }
 
-/// Returns the six bits that a character of base64 stands for.
-fn sextet(byte: u8) -> Option<u8> {
-    match byte {
-        b'A'..=b'Z' => byte.checked_sub(b'A'),
-        b'a'..=b'z' => byte.checked_sub(b'a' - 26),
-        b'0'..=b'9' => byte.checked_add(52 - b'0'),
-        b'+' | b'-' => Some(62),
-        b'/' | b'_' => Some(63),
-        _ => None,
+/// The six bits of each character of base64; [`NO_SEXTET`] for other characters. Most bytes of text are looked up.
+static SEXTETS: [u8; 256] = sextets();
+
+/// The entry of characters that are not of base64.
+const NO_SEXTET: u8 = 0xff;
+
+#[allow(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    clippy::cast_possible_truncation,
+    reason = "computed by the compiler"
+)]
+const fn sextets() -> [u8; 256] {
+    const ALPHABETS: [&[u8; 64]; 2] = [
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+        b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+    ];
+    let mut table = [NO_SEXTET; 256];
+    let mut value = 0;
+    while value < 64 {
+        table[ALPHABETS[0][value] as usize] = value as u8;
+        table[ALPHABETS[1][value] as usize] = value as u8;
+        value += 1;
     }
+    table
+}
+
+/// Returns the six bits that a character of base64 stands for.
+#[inline]
+fn sextet(byte: u8) -> Option<u8> {
+    SEXTETS.get(usize::from(byte)).copied().filter(|value| *value != NO_SEXTET)
 }
 
 /// Reads four characters of base64, or fewer at the end. Returns the bytes, how many of them there are, and the size of
