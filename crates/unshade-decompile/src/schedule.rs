@@ -318,12 +318,15 @@ impl Schedule {
                 }
                 let [user] = users.of(id) else { continue };
                 // Its result, or a second one, is set by a statement.
-                let is_second = matches!(user, User::Value(user) if matches!(function.op(*user), Op::Result(_)));
+                let is_second =
+                    matches!(user, User::Value(user) if matches!(function.op(*user), Op::Result(_)));
                 let is_shader = matches!(op, Op::Shader(_));
                 if matches!(op, Op::Shader(shader) if shader.sets_variables()) || is_shader && is_second {
                     continue;
                 }
-                let Some(root) = self.root(function, users, *user, block, matches!(op, Op::Call(_) | Op::Shader(_))) else {
+                let Some(root) =
+                    self.root(function, users, *user, block, matches!(op, Op::Call(_) | Op::Shader(_)))
+                else {
                     continue;
                 };
                 let at = match root {
@@ -422,10 +425,14 @@ pub fn is_leaf(function: &Function, id: ValueId) -> bool {
         Op::Constant(_) | Op::Undefined | Op::Parameter(_) | Op::Special(_) | Op::Symbol(_) => true,
         // A name: of an input, a variable, a resource.
         Op::Shader(shader) => {
-            let is_name = |input: &ValueId| matches!(function.op(function.resolve(*input)), Op::Constant(_) | Op::Undefined);
+            let is_name = |input: &ValueId| {
+                matches!(function.op(function.resolve(*input)), Op::Constant(_) | Op::Undefined)
+            };
             !op.is_effect() && shader.is_name() && function.inputs(id).iter().all(is_name)
         }
-        Op::Vector => function.inputs(id).iter().all(|input| function.number(function.resolve(*input)).is_some()),
+        Op::Vector => {
+            function.inputs(id).iter().all(|input| function.number(function.resolve(*input)).is_some())
+        }
         _ => false,
     }
 }

@@ -45,10 +45,7 @@ impl Variables {
             for &phi in &function.blocks[block].phis {
                 for index in 0..function.inputs(phi).len() {
                     let input = function.input(phi, index);
-                    if input != ValueId::NONE
-                        && finder.has_variable(input)
-                        && can_share(phi, input)
-                    {
+                    if input != ValueId::NONE && finder.has_variable(input) && can_share(phi, input) {
                         variables.unite(phi, input, &mut finder.live);
                     }
                 }

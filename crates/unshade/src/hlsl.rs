@@ -51,7 +51,8 @@ fn select(program: &mut ShaderProgram, wanted: &dyn Fn(usize, &str) -> bool) {
     let mut list: Vec<usize> = (0..keep.len()).filter(|index| keep[*index]).collect();
     while let Some(index) = list.pop() {
         let ShaderFunction { function, attributes, .. } = &program.functions[index];
-        let called = function.callees.iter().filter_map(|callee| names.iter().position(|name| *name == callee.name));
+        let called =
+            function.callees.iter().filter_map(|callee| names.iter().position(|name| *name == callee.name));
         for callee in called.chain(attributes.patch_function) {
             if !std::mem::replace(&mut keep[callee], true) {
                 list.push(callee);

@@ -277,6 +277,7 @@ fn resource(name: String, class: ResourceClass, shape: Shape, register: u32) -> 
         is_coherent: false,
         is_ordered: false,
         has_counter: false,
+        has_register: true,
         is_object: false,
     }
 }

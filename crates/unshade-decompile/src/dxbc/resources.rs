@@ -177,6 +177,7 @@ fn without_name(declared: &Declared, structs: &mut StructTypes) -> Resource {
         is_coherent: false,
         is_ordered: false,
         has_counter: false,
+        has_register: true,
         is_object: false,
     }
 }
@@ -310,6 +311,7 @@ fn defined(
                 | InputType::UAV_CONSUME_STRUCTURED
                 | InputType::UAV_RW_STRUCTURED_WITH_COUNTER
         ),
+        has_register: fields.flags.0 & USER_PACKED != 0,
         is_object: false,
     };
     match shape {
@@ -332,6 +334,9 @@ fn defined(
     }
     Some(resource)
 }
+
+/// The flag of bindings whose register the source code says.
+const USER_PACKED: u32 = 1;
 
 fn class_and_shape(fields: &rdef::BindingFields) -> Option<(ResourceClass, Shape)> {
     /// Whether a sampler compares.
@@ -429,6 +434,7 @@ mod tests {
             is_coherent: false,
             is_ordered: false,
             has_counter: false,
+            has_register: true,
             is_object: false,
         }
     }

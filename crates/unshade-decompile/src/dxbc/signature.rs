@@ -1,7 +1,8 @@
 //! Signatures: their elements, and which element a component of a register belongs to.
 //!
 //! A container has an entry for each row. Rows are joined to one element where the program indexes them
-//! (`dcl_indexrange`), and where the language only has arrays: tessellation factors.
+//! (`dcl_indexrange`), where the language only has arrays (tessellation factors), and where only rows of an array or
+//! matrix lie like this: FXC packs two separate elements of up to two columns into one register.
 
 use super::{LiftError, part};
 use unshade_dxcontainer::signature::{ComponentType, MinPrecision, Signature};
@@ -47,7 +48,12 @@ impl Elements {
         let mut list: Vec<Element> = Vec::new();
         for entry in &signature.elements {
             let element = element(entry, is_output);
-            let joined = list.iter_mut().find(|earlier| continues(earlier, &element, ranges));
+            let is_alone = |register: u32| {
+                signature.elements.iter().filter(|other| other.core.register == register).count() == 1
+            };
+            let joined = list.iter_mut().find(|earlier| {
+                continues(earlier, &element, ranges) || is_apart(earlier, &element, &is_alone)
+            });
             match joined {
                 Some(earlier) => {
                     earlier.indices.extend_from_slice(&element.indices);
@@ -119,20 +125,33 @@ fn scalar(ty: ComponentType, precision: MinPrecision) -> Scalar {
     }
 }
 
-/// Returns whether an element is the next row of another one.
-fn continues(earlier: &Element, next: &Element, ranges: &[Range]) -> bool {
+/// Returns whether an element is in a register of its own, although it would fit into that of the row before it.
+fn is_apart(earlier: &Element, next: &Element, is_alone: &dyn Fn(u32) -> bool) -> bool {
+    let last = earlier.register.and_then(|start| start.checked_add(earlier.rows() as u32 - 1));
+    let (Some(last), Some(register)) = (last, next.register) else { return false };
+    let fits = next.column == 0 && 2 * next.columns <= 4;
+    fits && is_next_row(earlier, next) && is_alone(last) && is_alone(register)
+}
+
+/// Returns whether an element looks like the next row of another one.
+fn is_next_row(earlier: &Element, next: &Element) -> bool {
     let rows = earlier.rows() as u32;
     let (Some(start), Some(register)) = (earlier.register, next.register) else { return false };
-    let is_row = start.checked_add(rows) == Some(register)
+    start.checked_add(rows) == Some(register)
         && earlier.semantic.eq_ignore_ascii_case(&next.semantic)
         && earlier.indices.last().and_then(|index| index.checked_add(1)) == next.indices.first().copied()
         && (earlier.column, earlier.columns, earlier.scalar, earlier.stream)
-            == (next.column, next.columns, next.scalar, next.stream);
+            == (next.column, next.columns, next.scalar, next.stream)
+}
+
+/// Returns whether an element is the next row of another one, which is indexed.
+fn continues(earlier: &Element, next: &Element, ranges: &[Range]) -> bool {
+    let (Some(start), Some(register)) = (earlier.register, next.register) else { return false };
     let mask = ((1u8 << next.columns) - 1) << next.column;
     let is_indexed = ranges.iter().any(|(first, count, range)| {
         *first <= start && register < first.saturating_add(*count) && range & mask != 0
     });
-    is_row && (is_indexed || is_factor(&next.semantic))
+    is_next_row(earlier, next) && (is_indexed || is_factor(&next.semantic))
 }
 
 /// Returns whether a semantic is that of tessellation factors.

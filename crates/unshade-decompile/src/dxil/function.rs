@@ -8,9 +8,7 @@ use crate::ir::shader::interface::{
     ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Variable, VariableSpace,
 };
 use crate::ir::shader::vector::gather;
-use crate::ir::{
-    self, BlockId, End, Function, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId, VariableId,
-};
+use crate::ir::{self, BlockId, End, Function, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId, VariableId};
 use unshade_dxcontainer::dxil::{DxilModule, EntryPoint};
 use unshade_llvm::body::FunctionBody;
 use unshade_llvm::constants::Constant;
@@ -76,7 +74,8 @@ pub(super) fn lift_all(
         let symbol = &module.functions[index as usize].symbol;
         let name = String::from_utf8_lossy(&symbol.name).into_owned();
         let (parameters, result) = shared.parameters(symbol.ty);
-        let function = ShaderFunction { name, is_declared: true, parameters, result, ..ShaderFunction::default() };
+        let function =
+            ShaderFunction { name, is_declared: true, parameters, result, ..ShaderFunction::default() };
         shared.program.functions.push(function);
     }
     shared.program
@@ -112,12 +111,8 @@ impl<'m> Shared<'m, '_> {
                 _ if global.constant => VariableSpace::Constant,
                 _ => VariableSpace::Thread,
             };
-            let ty = self.types.data_type(
-                global.symbol.ty,
-                None,
-                Packing::Structured,
-                &mut self.program.structs,
-            );
+            let ty =
+                self.types.data_type(global.symbol.ty, None, Packing::Structured, &mut self.program.structs);
             let mut values = Vec::new();
             if let Some(initializer) = global.initializer {
                 self.flatten(initializer, &mut values, 0);
@@ -398,7 +393,9 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
         let types = &self.shared.module.types;
         match types.get(ty) {
             Type::Void => (0, 1),
-            Type::Vector { count, element, .. } => (self.shape(element).0, u16::try_from(count).unwrap_or(u16::MAX)),
+            Type::Vector { count, element, .. } => {
+                (self.shape(element).0, u16::try_from(count).unwrap_or(u16::MAX))
+            }
             Type::Half | Type::BFloat => (16, 1),
             Type::Float => (32, 1),
             Type::Double => (64, 1),

@@ -161,7 +161,9 @@ impl Lifter<'_, '_, '_, '_> {
         let value = match (opcode, &operands[..]) {
             (Opcode::Unreachable, _) => return self.end(End::Return),
             (Opcode::ExtractElement, &[vector, index]) => self.extract_element(vector, index, width),
-            (Opcode::InsertElement, &[vector, element, index]) => self.insert_element(vector, element, index, lanes),
+            (Opcode::InsertElement, &[vector, element, index]) => {
+                self.insert_element(vector, element, index, lanes)
+            }
             (Opcode::ShuffleVector, &[a, b, mask]) => self.shuffle(a, b, mask, lanes),
             (Opcode::AtomicRmw, &[pointer, value]) => {
                 let number = usize::from(instruction.flags >> 8);
@@ -195,7 +197,13 @@ impl Lifter<'_, '_, '_, '_> {
         instruction.opcode.is_float_operation() && instruction.flags == 0
     }
 
-    fn binary(&mut self, opcode: Opcode, left: LlvmValue, right: LlvmValue, instruction: &Instruction) -> ValueId {
+    fn binary(
+        &mut self,
+        opcode: Opcode,
+        left: LlvmValue,
+        right: LlvmValue,
+        instruction: &Instruction,
+    ) -> ValueId {
         let (width, lanes) = self.shape(instruction.ty);
         let (a, b) = (self.value(left), self.value(right));
         let is_bool = width == 1;
@@ -204,15 +212,29 @@ impl Lifter<'_, '_, '_, '_> {
             Opcode::FSub if self.function.number(a) == Some(sign_bit) => {
                 return self.add(Op::FloatNegate, width, lanes, &[b]);
             }
-            Opcode::Sub if self.function.number(a) == Some(0) => return self.add(Op::Neg, width, lanes, &[b]),
+            Opcode::Sub if self.function.number(a) == Some(0) => {
+                return self.add(Op::Neg, width, lanes, &[b]);
+            }
             Opcode::Xor if is_bool && self.function.number(b) == Some(1) => {
                 return self.add(Op::BoolNot, 1, lanes, &[a]);
             }
             Opcode::Xor if self.function.number(b) == Some(crate::ir::fold::masked(u64::MAX, width)) => {
                 return self.add(Op::Not, width, lanes, &[a]);
             }
-            Opcode::And => if is_bool { Op::BoolAnd } else { Op::And },
-            Opcode::Or => if is_bool { Op::BoolOr } else { Op::Or },
+            Opcode::And => {
+                if is_bool {
+                    Op::BoolAnd
+                } else {
+                    Op::And
+                }
+            }
+            Opcode::Or => {
+                if is_bool {
+                    Op::BoolOr
+                } else {
+                    Op::Or
+                }
+            }
             Opcode::Xor if is_bool => Op::BoolXor,
             opcode => BINARY.iter().find(|row| row.0 == opcode).map_or(Op::Undefined, |row| row.1),
         };
@@ -226,7 +248,9 @@ impl Lifter<'_, '_, '_, '_> {
         let input = self.value(value);
         match opcode {
             Opcode::FNeg => self.add(Op::FloatNegate, width, lanes, &[input]),
-            Opcode::BitCast if self.function.width(input) == width || self.is_pointer(instruction.ty) => input,
+            Opcode::BitCast if self.function.width(input) == width || self.is_pointer(instruction.ty) => {
+                input
+            }
             Opcode::AddrSpaceCast => input,
             Opcode::Trunc if width == 1 => {
                 let one = self.function.constant(1, self.function.width(input));
@@ -242,7 +266,13 @@ impl Lifter<'_, '_, '_, '_> {
         }
     }
 
-    fn compare(&mut self, predicate: u32, left: LlvmValue, right: LlvmValue, instruction: &Instruction) -> ValueId {
+    fn compare(
+        &mut self,
+        predicate: u32,
+        left: LlvmValue,
+        right: LlvmValue,
+        instruction: &Instruction,
+    ) -> ValueId {
         let (_, lanes) = self.shape(instruction.ty);
         let (a, b) = (self.value(left), self.value(right));
         if let Some(integer) = predicate.checked_sub(32) {
@@ -283,7 +313,11 @@ impl Lifter<'_, '_, '_, '_> {
             _ => {
                 let (x, y) = (self.add(Op::FloatNan, 1, lanes, &[a]), self.add(Op::FloatNan, 1, lanes, &[b]));
                 let unordered = if a == b { x } else { self.add(Op::BoolOr, 1, lanes, &[x, y]) };
-                return if predicate == 8 { unordered } else { self.add(Op::BoolNot, 1, lanes, &[unordered]) };
+                return if predicate == 8 {
+                    unordered
+                } else {
+                    self.add(Op::BoolNot, 1, lanes, &[unordered])
+                };
             }
         };
         let (a, b) = if is_swapped { (b, a) } else { (a, b) };
@@ -334,7 +368,12 @@ impl Lifter<'_, '_, '_, '_> {
                 Op::Shader(ShaderOp::Element | ShaderOp::Field) => at = self.function.input(at, 0),
                 Op::Shader(ShaderOp::Variable) => {
                     let number = self.function.number(self.function.input(at, 0)).unwrap_or(u64::MAX);
-                    let variable = self.shared.program.variables.iter().nth(usize::try_from(number).unwrap_or(usize::MAX));
+                    let variable = self
+                        .shared
+                        .program
+                        .variables
+                        .iter()
+                        .nth(usize::try_from(number).unwrap_or(usize::MAX));
                     return variable.is_some_and(|variable| variable.space == VariableSpace::Constant);
                 }
                 _ => return false,
@@ -344,7 +383,12 @@ impl Lifter<'_, '_, '_, '_> {
     }
 
     /// Returns the place that `getelementptr` computes.
-    pub(super) fn element_place(&mut self, base: LlvmValue, source: TypeId, indices: &[LlvmValue]) -> ValueId {
+    pub(super) fn element_place(
+        &mut self,
+        base: LlvmValue,
+        source: TypeId,
+        indices: &[LlvmValue],
+    ) -> ValueId {
         let mut place = self.value(base);
         let mut ty = source;
         for (position, &index) in indices.iter().enumerate() {
@@ -391,7 +435,13 @@ impl Lifter<'_, '_, '_, '_> {
         lanes.map(|index| lane(&mut self.function, self.block, self.address, value, index)).collect()
     }
 
-    fn insert_element(&mut self, vector: LlvmValue, element: LlvmValue, index: LlvmValue, lanes: u16) -> ValueId {
+    fn insert_element(
+        &mut self,
+        vector: LlvmValue,
+        element: LlvmValue,
+        index: LlvmValue,
+        lanes: u16,
+    ) -> ValueId {
         let (value, element) = (self.value(vector), self.value(element));
         let Some(index) = self.integer(index).filter(|index| *index < u64::from(lanes)) else {
             return self.unlifted("insertelement with a computed index", self.function.width(element));
@@ -433,11 +483,22 @@ impl Lifter<'_, '_, '_, '_> {
         self.whole(&picked)
     }
 
-    fn extract_value(&mut self, instruction: &Instruction, aggregate: LlvmValue, indices: &[u32]) -> Option<ValueId> {
+    fn extract_value(
+        &mut self,
+        instruction: &Instruction,
+        aggregate: LlvmValue,
+        indices: &[u32],
+    ) -> Option<ValueId> {
         let index = indices.first().copied().unwrap_or(0);
         let (width, lanes) = self.shape(instruction.ty);
         Some(match self.lifted(aggregate) {
-            Lifted::Pair(first, second) => if index == 0 { first } else { second },
+            Lifted::Pair(first, second) => {
+                if index == 0 {
+                    first
+                } else {
+                    second
+                }
+            }
             Lifted::Value(value) | Lifted::HeapIndex(value) => {
                 let count = self.function.lanes(value);
                 // Vectors that are loaded whole are the first member.
@@ -455,7 +516,12 @@ impl Lifter<'_, '_, '_, '_> {
 
     // Calls.
 
-    fn call(&mut self, instruction: &Instruction, callee: LlvmValue, arguments: &[unshade_llvm::value::Operand]) -> Option<ValueId> {
+    fn call(
+        &mut self,
+        instruction: &Instruction,
+        callee: LlvmValue,
+        arguments: &[unshade_llvm::value::Operand],
+    ) -> Option<ValueId> {
         let value = self.shared.module.value(Some(self.body), callee)?;
         let ValueKind::Function(index) = value.kind else {
             return Some(self.unlifted("call through a pointer", self.shape(instruction.ty).0));
@@ -531,7 +597,8 @@ impl Lifter<'_, '_, '_, '_> {
 
     /// Gathers operands to a vector; undefined ones at the end are dropped.
     fn group(&mut self, operands: &[LlvmValue]) -> ValueId {
-        let count = operands.iter().rposition(|operand| !self.is_undefined(*operand)).map_or(0, |last| last + 1);
+        let count =
+            operands.iter().rposition(|operand| !self.is_undefined(*operand)).map_or(0, |last| last + 1);
         let scalars: Vec<ValueId> = operands[..count].iter().map(|operand| self.value(*operand)).collect();
         match scalars[..] {
             [] => self.undefined(32, 1),
@@ -543,7 +610,8 @@ impl Lifter<'_, '_, '_, '_> {
     /// Lifts an operation whose meaning or order depends on its operands.
     fn special(&mut self, code: u64, operands: &[LlvmValue], instruction: &Instruction) -> Option<ValueId> {
         let (width, lanes) = self.shape(instruction.ty);
-        let number = |lifter: &Self, index: usize| operands.get(index).and_then(|id| lifter.integer(*id)).unwrap_or(0);
+        let number =
+            |lifter: &Self, index: usize| operands.get(index).and_then(|id| lifter.integer(*id)).unwrap_or(0);
         let value = |lifter: &mut Self, index: usize| match operands.get(index) {
             Some(id) => lifter.value(*id),
             None => lifter.undefined(32, 1),
@@ -611,11 +679,23 @@ impl Lifter<'_, '_, '_, '_> {
                 let inputs = [value(self, 0), coordinates, value(self, 5)];
                 return Some(self.shader(ShaderOp::AtomicResource(op), width, lanes, &inputs));
             }
-            119 => ShaderOp::WaveReduce(operation::wave_op(number(self, 1))?, operation::signedness(number(self, 2))),
+            119 => ShaderOp::WaveReduce(
+                operation::wave_op(number(self, 1))?,
+                operation::signedness(number(self, 2)),
+            ),
             120 => ShaderOp::WaveReduce(operation::wave_bit_op(number(self, 1))?, Signedness::Unsigned),
-            121 => ShaderOp::WavePrefix(operation::wave_op(number(self, 1))?, operation::signedness(number(self, 2))),
+            121 => ShaderOp::WavePrefix(
+                operation::wave_op(number(self, 1))?,
+                operation::signedness(number(self, 2)),
+            ),
             123 => ShaderOp::QuadRead(operation::quad_direction(number(self, 1))?),
-            222 => if number(self, 1) == 0 { ShaderOp::QuadAny } else { ShaderOp::QuadAll },
+            222 => {
+                if number(self, 1) == 0 {
+                    ShaderOp::QuadAny
+                } else {
+                    ShaderOp::QuadAll
+                }
+            }
             166 => {
                 let (op, signedness) =
                     (operation::multi_prefix_op(number(self, 5))?, operation::signedness(number(self, 6)));
@@ -629,7 +709,11 @@ impl Lifter<'_, '_, '_, '_> {
             }
             219 => {
                 let packed = value(self, 1);
-                let op = ShaderOp::Unpack(if number(self, 0) == 0 { Signedness::Unsigned } else { Signedness::Signed });
+                let op = ShaderOp::Unpack(if number(self, 0) == 0 {
+                    Signedness::Unsigned
+                } else {
+                    Signedness::Signed
+                });
                 return Some(self.shader(op, width, lanes, &[packed]));
             }
             220 => {
@@ -644,7 +728,9 @@ impl Lifter<'_, '_, '_, '_> {
             code => match operation::query_number(code) {
                 Some(kind) => return Some(self.query(kind, code, operands, width)),
                 None => {
-                    let known = usize::try_from(code).ok().and_then(|code| unshade_llvm::dxil_operations::CORE.get(code));
+                    let known = usize::try_from(code)
+                        .ok()
+                        .and_then(|code| unshade_llvm::dxil_operations::CORE.get(code));
                     let name = known.map_or_else(|| format!("dx.op {code}"), |row| row.name.to_owned());
                     return Some(self.unlifted(&name, width));
                 }

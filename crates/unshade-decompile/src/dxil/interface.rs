@@ -3,7 +3,7 @@
 use super::types::{TypeReader, scalar_of};
 use crate::ir::shader::data_type::{DataType, Packing, StructTypes};
 use crate::ir::shader::interface::{
-    Attributes, Binding, Element, Resource, ResourceClass, Shape, ShaderProgram, Stage,
+    Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage,
 };
 use unshade_dxcontainer::dxil::entry::EntryPoint;
 use unshade_dxcontainer::dxil::resource::{self, SamplerKind};
@@ -109,7 +109,8 @@ pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
     };
     if let (Some(mask), Some(topology)) = (value("OutputStreamMask"), value("OutputTopology")) {
         let name = STREAMS.iter().find(|row| row.0 == topology).map_or("PointStream", |row| row.1);
-        attributes.streams = (0..4).filter(|stream| mask >> stream & 1 != 0).map(|stream| (stream, name)).collect();
+        attributes.streams =
+            (0..4).filter(|stream| mask >> stream & 1 != 0).map(|stream| (stream, name)).collect();
     }
     attributes
 }
@@ -151,7 +152,11 @@ pub(super) fn class(class: resource::ResourceClass) -> ResourceClass {
 }
 
 /// Translates a resource, of the module that the types are of.
-pub(super) fn resource(found: &resource::Resource, types: &mut TypeReader<'_, '_>, structs: &mut StructTypes) -> Resource {
+pub(super) fn resource(
+    found: &resource::Resource,
+    types: &mut TypeReader<'_, '_>,
+    structs: &mut StructTypes,
+) -> Resource {
     let kind = match found.class {
         resource::ResourceClass::CBUFFER => ResourceKind::CBUFFER,
         resource::ResourceClass::SAMPLER => ResourceKind::SAMPLER,
@@ -161,7 +166,9 @@ pub(super) fn resource(found: &resource::Resource, types: &mut TypeReader<'_, '_
     let ty = object_type(types, found.ty);
     let name = types.struct_name(ty).unwrap_or_default();
     let element = match shape {
-        Shape::ConstantBuffer | Shape::TextureBuffer => Some(types.data_type(ty, None, Packing::Constant, structs)),
+        Shape::ConstantBuffer | Shape::TextureBuffer => {
+            Some(types.data_type(ty, None, Packing::Constant, structs))
+        }
         Shape::StructuredBuffer => structured_element(types, ty, structs),
         _ => found.element.map(|component| {
             let scalar = types.component(component);
@@ -181,7 +188,10 @@ pub(super) fn resource(found: &resource::Resource, types: &mut TypeReader<'_, '_
         is_coherent: found.access.globally_coherent,
         is_ordered: found.access.rasterizer_ordered,
         has_counter: found.access.counter,
-        is_object: name.starts_with("ConstantBuffer<") || name.starts_with("TextureBuffer<") || found.count != Some(1),
+        has_register: true,
+        is_object: name.starts_with("ConstantBuffer<")
+            || name.starts_with("TextureBuffer<")
+            || found.count != Some(1),
     }
 }
 
@@ -198,7 +208,11 @@ fn object_type(types: &TypeReader<'_, '_>, ty: TypeId) -> TypeId {
 }
 
 /// Returns the element type of a structured buffer: the buffer is a structure whose only field has it.
-fn structured_element(types: &mut TypeReader<'_, '_>, ty: TypeId, structs: &mut StructTypes) -> Option<DataType> {
+fn structured_element(
+    types: &mut TypeReader<'_, '_>,
+    ty: TypeId,
+    structs: &mut StructTypes,
+) -> Option<DataType> {
     let Type::Struct(buffer) = types.module.types.get(ty) else { return None };
     let field = *types.module.types.elements(buffer.fields).first()?;
     let annotation = types.annotation(ty).and_then(|known| known.fields.first().cloned());

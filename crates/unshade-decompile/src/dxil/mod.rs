@@ -21,9 +21,9 @@ mod types;
 
 use crate::ir::shader::interface::ShaderProgram;
 use unshade_core::{Error, ErrorKind, Result};
+use unshade_dxcontainer::Container;
 use unshade_dxcontainer::dxil::{DxilModule, main_part};
 use unshade_dxcontainer::program::bitcode;
-use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
 
 /// Lifts the program of a container.

@@ -5,8 +5,8 @@
 //!
 //! What has another order or needs its operands' values is in [`special`](super::instruction).
 
-use crate::ir::shader::{QuadDirection, ShaderOp, Signedness, WaveOp};
 use crate::ir::Op;
+use crate::ir::shader::{QuadDirection, ShaderOp, Signedness, WaveOp};
 
 /// What an operation means.
 #[derive(Clone, Copy, Debug)]
@@ -282,7 +282,10 @@ mod tests {
             let operands = unshade_llvm::dxil_operations::CORE[row.code as usize].operands() - 1;
             let given = if row.groups.is_empty() { operands } else { row.groups.len() };
             let in_groups: usize = row.groups.iter().map(|size| usize::from(*size)).sum();
-            assert!(row.groups.is_empty() || in_groups == operands, "{op}: {in_groups} of {operands} operands");
+            assert!(
+                row.groups.is_empty() || in_groups == operands,
+                "{op}: {in_groups} of {operands} operands"
+            );
             assert_eq!(given, op.input_count(), "{op}");
         }
     }

@@ -18,7 +18,12 @@ use unshade_llvm::value::ValueKind;
 
 impl Lifter<'_, '_, '_, '_> {
     /// Lifts an operation that makes a handle.
-    pub(super) fn handle(&mut self, code: u64, operands: &[LlvmValue], instruction: &Instruction) -> Option<ValueId> {
+    pub(super) fn handle(
+        &mut self,
+        code: u64,
+        operands: &[LlvmValue],
+        instruction: &Instruction,
+    ) -> Option<ValueId> {
         let number = |lifter: &Self, index: usize| operands.get(index).and_then(|id| lifter.integer(*id));
         match code {
             57 => {
@@ -133,7 +138,8 @@ impl Lifter<'_, '_, '_, '_> {
             _ => return None,
         };
         let &[first, second] = words.as_slice() else { return None };
-        let mut resource = from_properties(first as u32, second as u32, !self.shared.program.has_native_16_bit);
+        let mut resource =
+            from_properties(first as u32, second as u32, !self.shared.program.has_native_16_bit);
         if resource.size > 0 {
             resource.element = Some(self.words(resource.shape, resource.size));
         }
@@ -148,7 +154,9 @@ impl Lifter<'_, '_, '_, '_> {
         let structs = &mut self.shared.program.structs;
         let is_constant = shape == Shape::ConstantBuffer;
         let (element, count, name) = match is_constant {
-            true => (DataType::Vector(Scalar::UINT, 4), size.div_ceil(16), format!("Rows{}", size.div_ceil(16))),
+            true => {
+                (DataType::Vector(Scalar::UINT, 4), size.div_ceil(16), format!("Rows{}", size.div_ceil(16)))
+            }
             false => (DataType::Scalar(Scalar::UINT), size.div_ceil(4), format!("Words{}", size.div_ceil(4))),
         };
         let known = structs.entries().find(|(_, known)| known.name == name).map(|(id, _)| id);
@@ -259,6 +267,7 @@ fn from_properties(first: u32, second: u32, is_minimum: bool) -> Resource {
         is_coherent: bit(14),
         is_ordered: bit(13),
         has_counter: shape == Shape::StructuredBuffer && bit(15),
+        has_register: true,
         is_object: true,
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::ir::StructId;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructField, StructType, StructTypes};
+use crate::ir::shader::data_type::{
+    DataType, Packing, Scalar, ScalarKind, StructField, StructType, StructTypes,
+};
 use unshade_dxcontainer::dxil::annotation::Orientation;
 use unshade_dxcontainer::dxil::{ComponentType, DxilModule, FieldAnnotation, StructAnnotation};
 use unshade_llvm::types::Type;
@@ -158,12 +160,19 @@ impl<'m, 'a> TypeReader<'m, 'a> {
         Some(DataType::Matrix { scalar, rows: sizes.next()?, columns: sizes.next()?, is_row_major: false })
     }
 
-    fn structure(&mut self, id: TypeId, packing: Packing, structs: &mut StructTypes, depth: usize) -> StructId {
+    fn structure(
+        &mut self,
+        id: TypeId,
+        packing: Packing,
+        structs: &mut StructTypes,
+        depth: usize,
+    ) -> StructId {
         let key = (id, packing == Packing::Constant);
         if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        let found = structs.push(StructType { name: self.struct_name(id).unwrap_or_default(), ..StructType::default() });
+        let found = structs
+            .push(StructType { name: self.struct_name(id).unwrap_or_default(), ..StructType::default() });
         self.known.insert(key, found);
         let Type::Struct(structure) = self.module.types.get(id) else { return found };
         let annotation = self.dxil.annotations.get(&id).cloned();
@@ -180,7 +189,8 @@ impl<'m, 'a> TypeReader<'m, 'a> {
                 _ => offsets.get(index).and_then(|offset| u32::try_from(*offset).ok()).unwrap_or(end),
             };
             end = offset.saturating_add(packing.size(&ty, structs));
-            let name = field.map(|field| String::from_utf8_lossy(&field.name.0).into_owned()).unwrap_or_default();
+            let name =
+                field.map(|field| String::from_utf8_lossy(&field.name.0).into_owned()).unwrap_or_default();
             fields.push(StructField { name, offset, ty, semantic: None });
         }
         structs[found].fields = fields;
@@ -194,7 +204,11 @@ impl<'m, 'a> TypeReader<'m, 'a> {
         let alignment = ty.scalar().map_or(4, Scalar::bytes).max(1);
         let offset = end.next_multiple_of(alignment);
         let starts_row = !ty.is_one_row();
-        if starts_row || offset / 16 != (offset + size.max(1) - 1) / 16 { offset.next_multiple_of(16) } else { offset }
+        if starts_row || offset / 16 != (offset + size.max(1) - 1) / 16 {
+            offset.next_multiple_of(16)
+        } else {
+            offset
+        }
     }
 }
 
@@ -208,8 +222,12 @@ pub(super) fn scalar_of(ty: ComponentType, is_minimum: bool) -> Scalar {
         ComponentType::I32 => Scalar::INT,
         ComponentType::I64 => scalar(ScalarKind::Signed, 64),
         ComponentType::U64 => scalar(ScalarKind::Unsigned, 64),
-        ComponentType::F16 | ComponentType::SNORM_F16 | ComponentType::UNORM_F16 => scalar(ScalarKind::Float, 16),
-        ComponentType::F64 | ComponentType::SNORM_F64 | ComponentType::UNORM_F64 => scalar(ScalarKind::Float, 64),
+        ComponentType::F16 | ComponentType::SNORM_F16 | ComponentType::UNORM_F16 => {
+            scalar(ScalarKind::Float, 16)
+        }
+        ComponentType::F64 | ComponentType::SNORM_F64 | ComponentType::UNORM_F64 => {
+            scalar(ScalarKind::Float, 64)
+        }
         ComponentType::F32 | ComponentType::SNORM_F32 | ComponentType::UNORM_F32 => Scalar::FLOAT,
         _ => Scalar::UINT,
     }

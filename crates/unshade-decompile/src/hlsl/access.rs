@@ -87,7 +87,8 @@ impl Printer<'_> {
     /// Returns the value of an operation of a resource.
     pub(super) fn resource_value(&mut self, id: ValueId, op: ShaderOp) -> Option<Text> {
         let function = self.function;
-        let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        let inputs: Vec<ValueId> =
+            (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
         let kind = self.declared_kind(id).unwrap_or(self.kinds[id]);
         if let Some(&(_, name, extra, has_clamp)) = SAMPLES.iter().find(|row| row.0 == op) {
             return Some(self.sample(id, name, &inputs, extra, has_clamp, kind));
@@ -114,7 +115,8 @@ impl Printer<'_> {
                 let sampler = self.handle(inputs[1]);
                 let place = self.value(inputs[2], Kind::Known(ScalarKind::Float), 0);
                 let is_clamped = function.number(inputs[3]) != Some(0);
-                let name = if is_clamped { "CalculateLevelOfDetail" } else { "CalculateLevelOfDetailUnclamped" };
+                let name =
+                    if is_clamped { "CalculateLevelOfDetail" } else { "CalculateLevelOfDetailUnclamped" };
                 Text::new(format!("{object}.{name}({sampler}, {place})"), p::POSTFIX, ScalarKind::Float)
             }
             ShaderOp::SamplePosition => {
@@ -160,14 +162,23 @@ impl Printer<'_> {
         let function = self.function;
         let is_zero = match function.op(id) {
             Op::Undefined => true,
-            Op::Vector => function.inputs(id).iter().all(|part| function.number(function.resolve(*part)) == Some(0)),
+            Op::Vector => {
+                function.inputs(id).iter().all(|part| function.number(function.resolve(*part)) == Some(0))
+            }
             _ => function.number(id) == Some(0),
         };
         (!is_zero).then(|| self.value(id, Kind::Known(ScalarKind::Signed), 0))
     }
 
     /// Returns optional arguments after the required ones: offset, clamp, status.
-    fn optional(&mut self, arguments: &mut Vec<String>, handle: ValueId, offset: ValueId, clamp: Option<ValueId>, id: ValueId) {
+    fn optional(
+        &mut self,
+        arguments: &mut Vec<String>,
+        handle: ValueId,
+        offset: ValueId,
+        clamp: Option<ValueId>,
+        id: ValueId,
+    ) {
         let dimensions = self.found(handle).map_or(0, |resource| resource.shape.dimensions());
         let is_cube = self
             .found(handle)
@@ -196,7 +207,15 @@ impl Printer<'_> {
         SAMPLES.iter().any(|row| Op::Shader(row.0) == op && row.3)
     }
 
-    fn sample(&mut self, id: ValueId, name: &str, inputs: &[ValueId], extra: usize, has_clamp: bool, kind: ScalarKind) -> Text {
+    fn sample(
+        &mut self,
+        id: ValueId,
+        name: &str,
+        inputs: &[ValueId],
+        extra: usize,
+        has_clamp: bool,
+        kind: ScalarKind,
+    ) -> Text {
         let (object, sampler) = (self.handle(inputs[0]), self.handle(inputs[1]));
         let float = Kind::Known(ScalarKind::Float);
         let mut arguments = vec![sampler, self.value(inputs[2], float, 0)];
@@ -272,7 +291,11 @@ impl Printer<'_> {
         let status = self.status(id).map_or_else(String::new, |status| format!(", {status}"));
         if width == 32 && lanes <= 4 {
             let count = if lanes == 1 { String::new() } else { lanes.to_string() };
-            return Text::new(format!("{object}.Load{count}({offset}{status})"), p::POSTFIX, ScalarKind::Unsigned);
+            return Text::new(
+                format!("{object}.Load{count}({offset}{status})"),
+                p::POSTFIX,
+                ScalarKind::Unsigned,
+            );
         }
         let kind = self.kinds[id];
         let ty = self.type_of(kind, width, lanes);
@@ -280,7 +303,14 @@ impl Printer<'_> {
     }
 
     /// Returns the text and type of lanes at an offset of an element.
-    fn element_lanes(&mut self, handle: ValueId, index: ValueId, offset: ValueId, lanes: u16, width: u8) -> Option<(String, ScalarKind)> {
+    fn element_lanes(
+        &mut self,
+        handle: ValueId,
+        index: ValueId,
+        offset: ValueId,
+        lanes: u16,
+        width: u8,
+    ) -> Option<(String, ScalarKind)> {
         let object = self.handle(handle);
         let index = self.index(index);
         let root = format!("{object}[{index}]");
@@ -290,7 +320,7 @@ impl Printer<'_> {
             _ => Offset::of(self.function, offset, 1),
         };
         let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * self.program.bytes(width)).collect();
-        self.member_lanes(&root, &element, Packing::Structured, &base, &bytes, Kind::Any)
+        self.member_lanes(&root, &element, Packing::Structured, &base, &bytes, width, Kind::Any)
     }
 
     fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
@@ -322,7 +352,8 @@ impl Printer<'_> {
         let root = if is_global { String::new() } else { self.handle(handle) };
         let element = self.program.resources[id].element.clone();
         if let Some(element) = &element
-            && let Some((text, kind)) = self.member_lanes(&root, element, Packing::Constant, &base, &bytes, want)
+            && let Some((text, kind)) =
+                self.member_lanes(&root, element, Packing::Constant, &base, &bytes, width, want)
         {
             return Text::new(text, p::POSTFIX, kind);
         }
@@ -335,6 +366,31 @@ impl Printer<'_> {
         }
         self.unknown.push("a member of a constant buffer".into());
         Text::new("0", p::POSTFIX, self.kinds[load])
+    }
+
+    /// Returns the double whose halves are two words of a buffer that follow each other.
+    pub(super) fn double_member(&mut self, id: ValueId) -> Option<String> {
+        let function = self.function;
+        let word = |index: usize| {
+            let half = function.input(id, index);
+            match function.op(half) {
+                Op::Lanes(lanes) if lanes.numbers().len() == 1 => {
+                    Some((function.input(half, 0), u32::from(lanes.numbers()[0])))
+                }
+                _ => None,
+            }
+        };
+        let ((load, low), (other, high)) = (word(0)?, word(1)?);
+        if load != other || high != low + 1 || function.op(load) != Op::Shader(ShaderOp::LoadConstant) {
+            return None;
+        }
+        let handle = function.input(load, 0);
+        let resource = self.resource_of(handle)?;
+        let element = self.program.resources[resource].element.clone()?;
+        let root = if self.naming.has_global_members(resource) { String::new() } else { self.handle(handle) };
+        let base = self.row(load);
+        self.member_lanes(&root, &element, Packing::Constant, &base, &[4 * low], 64, Kind::Any)
+            .map(|found| found.0)
     }
 
     /// Returns the kind that the interface says of a value.
@@ -350,15 +406,22 @@ impl Printer<'_> {
         packing: Packing,
         base: &Offset,
         bytes: &[u32],
+        width: u8,
         want: Kind,
     ) -> Option<(String, ScalarKind)> {
         let mut found: Vec<(Vec<Step>, Scalar)> = Vec::new();
         for byte in bytes {
             let offset = Offset { constant: base.constant.wrapping_add(*byte), terms: base.terms.clone() };
-            found.push(constant_buffer::path(self.naming, &self.program.structs, ty, packing, &offset)?);
+            let one = constant_buffer::path(self.naming, &self.program.structs, ty, packing, &offset)?;
+            // Halves of a double are no numbers.
+            if one.1.bytes() != self.program.bytes(width) {
+                return None;
+            }
+            found.push(one);
         }
         let (first, scalar) = found.first()?.clone();
-        let (last, prefix) = first.split_last().map_or((None, &[][..]), |(last, prefix)| (Some(last), prefix));
+        let (last, prefix) =
+            first.split_last().map_or((None, &[][..]), |(last, prefix)| (Some(last), prefix));
         let is_together = found.iter().all(|(steps, _)| {
             steps.len() == first.len() && steps.split_last().map_or(&[][..], |(_, prefix)| prefix) == prefix
         });
@@ -369,7 +432,8 @@ impl Printer<'_> {
         }
         if is_together && matches!(last, Some(Step::Lane(_))) {
             let base = self.path_text(root, prefix);
-            let is_in_order = (0..).zip(&found).all(|(lane, (steps, _))| steps.last() == Some(&Step::Lane(lane)));
+            let is_in_order =
+                (0..).zip(&found).all(|(lane, (steps, _))| steps.last() == Some(&Step::Lane(lane)));
             let lanes = vector_at(&self.program.structs, ty, prefix, self.naming);
             if is_in_order && lanes.is_some_and(|lanes| usize::from(lanes) == found.len()) {
                 return Some((base, scalar.kind));
@@ -495,7 +559,8 @@ impl Printer<'_> {
     /// Prints an operation of a resource that is a statement. Returns whether it is one.
     pub(super) fn resource_statement(&mut self, id: ValueId, op: ShaderOp) -> bool {
         let function = self.function;
-        let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        let inputs: Vec<ValueId> =
+            (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
         match op {
             ShaderOp::StoreBuffer | ShaderOp::StoreTexture => {
                 let (object, place) = (self.handle(inputs[0]), self.coordinates(inputs[0], inputs[1]));
@@ -610,7 +675,13 @@ impl Printer<'_> {
         for lane in 0..lanes {
             let constant = base.constant.wrapping_add(u32::from(lane) * self.program.bytes(width));
             let offset = Offset { constant, terms: base.terms.clone() };
-            let found = constant_buffer::path(self.naming, &self.program.structs, &element, Packing::Structured, &offset);
+            let found = constant_buffer::path(
+                self.naming,
+                &self.program.structs,
+                &element,
+                Packing::Structured,
+                &offset,
+            );
             let Some((steps, scalar)) = found else {
                 self.unknown.push("a member of a structured buffer".into());
                 return;
@@ -637,8 +708,7 @@ impl Printer<'_> {
                 }
                 (Some(Step::Lane(first)), count) if usize::from(*first) + count <= 4 => {
                     let prefix = &steps[..steps.len() - 1];
-                    let names: String =
-                        LANES.iter().skip(usize::from(*first)).take(count).collect();
+                    let names: String = LANES.iter().skip(usize::from(*first)).take(count).collect();
                     let text = self.path_text(&root, prefix);
                     self.swizzled(text, &element, prefix, &names)
                 }
@@ -710,7 +780,10 @@ impl Printer<'_> {
                 (lanes.map_or(object, |found| found.0), kind)
             }
             _ => {
-                let scalar = self.found(handle).and_then(|resource| resource.element.as_ref()).and_then(DataType::scalar);
+                let scalar = self
+                    .found(handle)
+                    .and_then(|resource| resource.element.as_ref())
+                    .and_then(DataType::scalar);
                 let place = self.coordinates(handle, coordinates);
                 (format!("{object}[{place}]"), scalar)
             }
@@ -718,7 +791,14 @@ impl Printer<'_> {
     }
 
     /// Prints an atomic operation; its earlier value goes to a variable.
-    fn atomic(&mut self, id: ValueId, name: &str, target: &(String, Option<Scalar>), values: &[ValueId], op: Option<AtomicOp>) {
+    fn atomic(
+        &mut self,
+        id: ValueId,
+        name: &str,
+        target: &(String, Option<Scalar>),
+        values: &[ValueId],
+        op: Option<AtomicOp>,
+    ) {
         let is_used = self.schedule.uses[id] > 0;
         let kind = match op {
             Some(AtomicOp::SignedMin | AtomicOp::SignedMax) => ScalarKind::Signed,
@@ -754,7 +834,10 @@ impl Printer<'_> {
         }
         self.declare(id);
         let (object, name) = (self.handle(inputs[0]), self.name(id));
-        let Some((shape, class)) = self.found(inputs[0]).map(|resource| (resource.shape, resource.class)) else { return };
+        let Some((shape, class)) = self.found(inputs[0]).map(|resource| (resource.shape, resource.class))
+        else {
+            return;
+        };
         let lane = |index: usize| format!("{name}.{}", LANES[index]);
         let mut arguments = Vec::new();
         let has_levels = !shape.is_multisampled()
@@ -762,7 +845,11 @@ impl Printer<'_> {
             && !matches!(shape, Shape::Buffer | Shape::ByteAddressBuffer | Shape::StructuredBuffer);
         if has_levels {
             let level = inputs[1];
-            arguments.push(if self.function.op(level) == Op::Undefined { "0".into() } else { self.index(level) });
+            arguments.push(if self.function.op(level) == Op::Undefined {
+                "0".into()
+            } else {
+                self.index(level)
+            });
         }
         let sizes = match shape {
             Shape::StructuredBuffer => 2,

@@ -38,7 +38,10 @@ impl Offset {
                 self.add(function, b, scale, depth + 1);
             }
             // Bits that can't overlap are a sum.
-            Op::Or if depth < 16 && factor(b).is_some_and(|bits| bits < 16 && is_multiple(function, a, bits + 1)) => {
+            Op::Or
+                if depth < 16
+                    && factor(b).is_some_and(|bits| bits < 16 && is_multiple(function, a, bits + 1)) =>
+            {
                 self.add(function, a, scale, depth + 1);
                 self.add(function, b, scale, depth + 1);
             }
@@ -110,7 +113,8 @@ pub(super) fn path(
             }
             DataType::Vector(scalar, lanes) => {
                 let bytes = scalar.bytes().max(1);
-                let lane = u16::try_from(rest / bytes).ok().filter(|lane| lane < lanes && rest % bytes == 0)?;
+                let lane =
+                    u16::try_from(rest / bytes).ok().filter(|lane| lane < lanes && rest % bytes == 0)?;
                 if !terms.is_empty() {
                     let index = take_index(&mut terms, bytes)?;
                     steps.push(Step::Index(index, u32::from(lane)));

@@ -31,7 +31,8 @@ impl Naming {
             let wanted = match resource.binding {
                 _ if !resource.name.is_empty() => resource.name.clone(),
                 Some(binding) => {
-                    let space = if binding.space == 0 { String::new() } else { format!("_space{}", binding.space) };
+                    let space =
+                        if binding.space == 0 { String::new() } else { format!("_space{}", binding.space) };
                     format!("{}{}{space}", resource.class.letter(), binding.register)
                 }
                 None => "heap".into(),
@@ -75,7 +76,10 @@ impl Naming {
         let mut own = Names::new();
         let names = global.unwrap_or(&mut own);
         let fields = &program.structs[id].fields;
-        let name = |(field, names): (&crate::ir::shader::data_type::StructField, &mut Names)| match field.name.is_empty() {
+        let name = |(field, names): (&crate::ir::shader::data_type::StructField, &mut Names)| match field
+            .name
+            .is_empty()
+        {
             true => names.take(&format!("m{}", field.offset)),
             false => names.take(&field.name),
         };
@@ -164,7 +168,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         } else {
             match object(naming, resource) {
                 Some(ty) => {
-                    let (suffix, register) = binding(resource);
+                    let (suffix, register) = binding(program, resource);
                     lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
                 }
                 None => unknown.push(format!("the resource {}", naming.resource(id))),
@@ -178,7 +182,9 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
     for (id, variable) in program.variables.entries() {
         let name = naming.variable(id);
         match variable.space {
-            VariableSpace::Group => lines.push(format!("groupshared {};", naming.declare(&variable.ty, name))),
+            VariableSpace::Group => {
+                lines.push(format!("groupshared {};", naming.declare(&variable.ty, name)))
+            }
             VariableSpace::Constant => {
                 let declared = naming.declare(&variable.ty, name);
                 let mut values = variable.values.iter().copied();
@@ -206,7 +212,9 @@ fn payloads(program: &ShaderProgram) -> Vec<StructId> {
     let mut found = Vec::new();
     for function in &program.functions {
         let is_hit = matches!(function.stage, Some(Stage::AnyHit | Stage::ClosestHit | Stage::Miss));
-        if let (true, Some(DataType::Struct(id))) = (is_hit, function.parameters.first().map(|parameter| &parameter.ty)) {
+        if let (true, Some(DataType::Struct(id))) =
+            (is_hit, function.parameters.first().map(|parameter| &parameter.ty))
+        {
             found.push(*id);
         }
         let code = &function.function;
@@ -216,7 +224,8 @@ fn payloads(program: &ShaderProgram) -> Vec<StructId> {
             }
             let place = code.input(id, 10);
             let variable = code.number(code.input(place, 0)).map(|number| VariableId::new(number as u32));
-            let ty = variable.and_then(|variable| program.variables.get(variable)).map(|variable| &variable.ty);
+            let ty =
+                variable.and_then(|variable| program.variables.get(variable)).map(|variable| &variable.ty);
             if let Some(DataType::Struct(id)) = ty {
                 found.push(*id);
             }
@@ -271,7 +280,7 @@ fn collect(ty: &DataType, structs: &StructTypes, order: &mut Vec<StructId>, dept
 /// Prints a constant or texture buffer.
 fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lines: &mut Vec<String>) {
     let resource = &program.resources[id];
-    let (suffix, register) = binding(resource);
+    let (suffix, register) = binding(program, resource);
     let name = naming.resource(id);
     let word = if resource.shape == Shape::TextureBuffer { "tbuffer" } else { "cbuffer" };
     let members = match &resource.element {
@@ -339,7 +348,7 @@ fn packed_at(offset: u32, is_global: bool) -> String {
 }
 
 /// Returns the dimension and the register of a resource.
-fn binding(resource: &Resource) -> (String, String) {
+fn binding(program: &ShaderProgram, resource: &Resource) -> (String, String) {
     let Some(binding) = resource.binding else { return Default::default() };
     let suffix = match binding.count {
         Some(1) => String::new(),
@@ -347,11 +356,25 @@ fn binding(resource: &Resource) -> (String, String) {
         None => "[]".into(),
     };
     // Libraries have resources whose register is not assigned yet.
-    if binding.register == u32::MAX {
+    if binding.register == u32::MAX || is_counted(program, resource.class) {
         return (suffix, String::new());
     }
     let space = if binding.space == 0 { String::new() } else { format!(", space{}", binding.space) };
     (suffix, format!(" : register({}{}{space})", resource.class.letter(), binding.register))
+}
+
+/// Returns whether the compiler gives the resources of a class the registers that they have: one after the other.
+fn is_counted(program: &ShaderProgram, class: ResourceClass) -> bool {
+    let mut next = 0;
+    for resource in program.resources.iter().filter(|resource| resource.class == class) {
+        match resource.binding {
+            Some(binding) if !resource.has_register && binding.space == 0 && binding.register == next => {
+                next += binding.count.unwrap_or(u32::MAX - next);
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// Returns the type of a resource that is no constant buffer.
@@ -371,7 +394,9 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         Shape::TextureCube => "TextureCube",
         Shape::TextureCubeArray => "TextureCubeArray",
         Shape::FeedbackTexture2D => return Some("FeedbackTexture2D<SAMPLER_FEEDBACK_MIN_MIP>".into()),
-        Shape::FeedbackTexture2DArray => return Some("FeedbackTexture2DArray<SAMPLER_FEEDBACK_MIN_MIP>".into()),
+        Shape::FeedbackTexture2DArray => {
+            return Some("FeedbackTexture2DArray<SAMPLER_FEEDBACK_MIN_MIP>".into());
+        }
         Shape::AccelerationStructure => return Some("RaytracingAccelerationStructure".into()),
         Shape::Sampler => return Some("SamplerState".into()),
         Shape::ComparisonSampler => return Some("SamplerComparisonState".into()),
@@ -420,7 +445,9 @@ fn template(argument: &str) -> String {
 /// Returns the initial value of a constant.
 fn initializer(ty: &DataType, structs: &StructTypes, values: &mut impl Iterator<Item = u64>) -> String {
     match ty {
-        DataType::Scalar(scalar) => super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits),
+        DataType::Scalar(scalar) => {
+            super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits)
+        }
         DataType::Vector(scalar, lanes) => {
             let parts: Vec<String> = (0..*lanes)
                 .map(|_| super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits))
@@ -440,7 +467,8 @@ fn initializer(ty: &DataType, structs: &StructTypes, values: &mut impl Iterator<
         }
         DataType::Struct(id) => {
             let fields = structs.get(*id).map_or(&[][..], |structure| &structure.fields);
-            let parts: Vec<String> = fields.iter().map(|field| initializer(&field.ty, structs, values)).collect();
+            let parts: Vec<String> =
+                fields.iter().map(|field| initializer(&field.ty, structs, values)).collect();
             format!("{{ {} }}", parts.join(", "))
         }
         DataType::Named(_) => "0".into(),

@@ -4,7 +4,7 @@
 //! text has, `asfloat`, `asint` and `asuint` reinterpret the bits, and casts change the signedness of integers.
 
 use super::function::Printer;
-use super::spelling::{self, Helper};
+use super::spelling::{self, Helper, HelperFunction};
 use crate::ir::shader::data_type::{Scalar, ScalarKind};
 use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Lanes, Op, ValueId};
@@ -97,7 +97,9 @@ pub(super) fn literal(bits: u64, kind: ScalarKind, width: u8) -> String {
             _ => format!("(half)f16tof32({bits:#x})"),
         },
         (ScalarKind::Float, _) => match f32::from_bits(bits as u32) {
-            number if number.is_finite() && (number == 0.0 || number.is_normal()) => float_digits(format!("{number:?}")),
+            number if number.is_finite() && (number == 0.0 || number.is_normal()) => {
+                float_digits(format!("{number:?}"))
+            }
             _ => format!("asfloat({:#x})", bits as u32),
         },
         (ScalarKind::Signed, width) => {
@@ -145,7 +147,8 @@ impl Printer<'_> {
                 _ => self.kinds[id],
             };
             let text = literal(number, kind, self.function.width(id));
-            return Text::new(&text, if text.starts_with('-') { p::UNARY } else { p::POSTFIX }, kind).wrapped(least);
+            return Text::new(&text, if text.starts_with('-') { p::UNARY } else { p::POSTFIX }, kind)
+                .wrapped(least);
         }
         let text = self.expression(id, want);
         let width = self.function.width(id);
@@ -319,7 +322,8 @@ impl Printer<'_> {
         {
             return self.call(name.1, id, ScalarKind::Bool);
         }
-        let is_chain = matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::BoolAnd | Op::BoolOr);
+        let is_chain =
+            matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::BoolAnd | Op::BoolOr);
         let [mut a, mut b] = [0, 1].map(|index| function.input(id, index));
         if self.swaps_operands(op, a, b) {
             std::mem::swap(&mut a, &mut b);
@@ -361,7 +365,9 @@ impl Printer<'_> {
         let text = self.input(id, 0, p::UNARY);
         let input = self.function.input(id, 0);
         let kind = match self.function.op(id) {
-            Op::Neg | Op::Not => self.shown_kind(input).filter(|kind| *kind != ScalarKind::Float).unwrap_or(kind),
+            Op::Neg | Op::Not => {
+                self.shown_kind(input).filter(|kind| *kind != ScalarKind::Float).unwrap_or(kind)
+            }
             Op::FloatNegate => ScalarKind::Float,
             _ => kind,
         };
@@ -409,7 +415,8 @@ impl Printer<'_> {
             Kind::Known(kind) if width > 1 => kind,
             _ => self.kinds[id],
         };
-        let parts: Vec<ValueId> = (0..self.function.inputs(id).len()).map(|index| self.function.input(id, index)).collect();
+        let parts: Vec<ValueId> =
+            (0..self.function.inputs(id).len()).map(|index| self.function.input(id, index)).collect();
         let ty = self.type_of(kind, width, lanes);
         // A vector of one scalar is that scalar in every lane.
         if let [first, rest @ ..] = &parts[..]
@@ -419,7 +426,8 @@ impl Printer<'_> {
             let text = self.value(*first, Kind::Known(kind), p::UNARY);
             return Text::new(format!("({ty}){text}"), p::UNARY, kind);
         }
-        let parts: Vec<String> = parts.into_iter().map(|part| self.value(part, Kind::Known(kind), 0)).collect();
+        let parts: Vec<String> =
+            parts.into_iter().map(|part| self.value(part, Kind::Known(kind), 0)).collect();
         Text::new(format!("{ty}({})", parts.join(", ")), p::POSTFIX, kind)
     }
 
@@ -510,6 +518,11 @@ impl Printer<'_> {
         if let Some(text) = self.bits(id, op) {
             return text;
         }
+        if op == ShaderOp::MakeDouble
+            && let Some(text) = self.double_member(id)
+        {
+            return Text::new(text, p::POSTFIX, ScalarKind::Float);
+        }
         if matches!(op, ShaderOp::FloatToSigned | ShaderOp::FloatToUnsigned) {
             return self.cast(id, kind);
         }
@@ -531,11 +544,18 @@ impl Printer<'_> {
         };
         let is_any = (0..op.input_count()).any(|index| op.input(index) == OperandKind::Any);
         // Components of indices are lanes of the whole index.
-        let is_indexed = op.input_count() > 0 && (0..op.input_count()).all(|index| op.input(index) == OperandKind::Constant);
+        let is_indexed = op.input_count() > 0
+            && (0..op.input_count()).all(|index| op.input(index) == OperandKind::Constant);
         let count = if is_indexed { 0 } else { self.function.inputs(id).len() };
         let arguments: Vec<String> = (0..count)
             .map(|index| {
                 let input = self.function.input(id, index);
+                if op == ShaderOp::MakeDouble
+                    && let Some(number) = self.function.number(input)
+                {
+                    // FXC wants words that are unsigned beyond doubt.
+                    return format!("{number:#x}u");
+                }
                 match op.input(index) {
                     OperandKind::Any if is_any => self.value(input, Kind::Known(kind), 0),
                     OperandKind::Place => self.place(input).0,
@@ -553,26 +573,29 @@ impl Printer<'_> {
 
     /// Returns an operation on bits that HLSL has no function for.
     fn bits(&mut self, id: ValueId, op: ShaderOp) -> Option<Text> {
-        let helper = match op {
-            ShaderOp::MultiplyHigh(Signedness::Unsigned) => Helper::MultiplyHighUnsigned,
-            ShaderOp::MultiplyHigh(Signedness::Signed) => Helper::MultiplyHighSigned,
-            ShaderOp::InsertBits => Helper::InsertBits,
+        let function = match op {
+            ShaderOp::MultiplyHigh(Signedness::Unsigned) => HelperFunction::MultiplyHighUnsigned,
+            ShaderOp::MultiplyHigh(Signedness::Signed) => HelperFunction::MultiplyHighSigned,
+            ShaderOp::InsertBits => HelperFunction::InsertBits,
             ShaderOp::ExtractBits(signedness) => {
                 if let Some(text) = self.extract_constant(id, signedness) {
                     return Some(text);
                 }
-                if signedness == Signedness::Signed { Helper::ExtractSigned } else { Helper::ExtractUnsigned }
+                match signedness {
+                    Signedness::Signed => HelperFunction::ExtractSigned,
+                    Signedness::Unsigned => HelperFunction::ExtractUnsigned,
+                }
             }
-            ShaderOp::LeadingZeros => Helper::LeadingZeros,
-            ShaderOp::LeadingSigns => Helper::LeadingSigns,
+            ShaderOp::LeadingZeros => HelperFunction::LeadingZeros,
+            ShaderOp::LeadingSigns => HelperFunction::LeadingSigns,
             _ => return None,
         };
-        self.helpers.push(helper);
-        let kind = match helper {
-            Helper::MultiplyHighSigned | Helper::ExtractSigned => ScalarKind::Signed,
+        self.helpers.push(Helper { function, lanes: self.function.lanes(id) });
+        let kind = match function {
+            HelperFunction::MultiplyHighSigned | HelperFunction::ExtractSigned => ScalarKind::Signed,
             _ => ScalarKind::Unsigned,
         };
-        Some(self.call(spelling::helper_name(helper), id, kind))
+        Some(self.call(spelling::helper_name(function), id, kind))
     }
 
     /// Returns bits at a constant place as shifts and a mask, which compilers recognise.

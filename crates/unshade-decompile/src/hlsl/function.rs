@@ -5,6 +5,7 @@ use super::expression::precedence as p;
 use super::names::Names;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
+use crate::Line;
 use crate::edges;
 use crate::ir::dominators::Graph;
 use crate::ir::hash::FastMap;
@@ -17,7 +18,6 @@ use crate::schedule::{self, Schedule};
 use crate::shader::kinds::{self, Kind};
 use crate::structure::{Condition, LoopKind, Statement, Structurer};
 use crate::variables::Variables;
-use crate::Line;
 
 /// A printed function.
 pub(super) struct Printed {
@@ -99,8 +99,13 @@ pub(super) fn declared(
                 Op::Undefined => super::constant_buffer::Offset::default(),
                 _ => super::constant_buffer::Offset::of(function, function.input(id, 2), 1),
             };
-            let found =
-                super::constant_buffer::path(naming, &program.structs, element, Packing::Structured, &offset)?;
+            let found = super::constant_buffer::path(
+                naming,
+                &program.structs,
+                element,
+                Packing::Structured,
+                &offset,
+            )?;
             Some(found.1.kind)
         }
         Op::Lanes(lanes) => {
@@ -143,7 +148,12 @@ fn constant_kind(
 }
 
 /// Returns the kind of the number at a place.
-fn place_kind(program: &ShaderProgram, info: &ShaderFunction, function: &Function, place: ValueId) -> Option<ScalarKind> {
+fn place_kind(
+    program: &ShaderProgram,
+    info: &ShaderFunction,
+    function: &Function,
+    place: ValueId,
+) -> Option<ScalarKind> {
     fn ty<'t>(
         program: &'t ShaderProgram,
         info: &'t ShaderFunction,
@@ -151,24 +161,34 @@ fn place_kind(program: &ShaderProgram, info: &ShaderFunction, function: &Functio
         place: ValueId,
         depth: usize,
     ) -> Option<&'t DataType> {
-        let number = |index: usize| function.number(function.input(place, index)).map(|number| number as usize);
+        let number =
+            |index: usize| function.number(function.input(place, index)).map(|number| number as usize);
         if depth > 64 {
             return None;
         }
         match function.op(place) {
-            Op::Shader(ShaderOp::Variable) => {
-                program.variables.get(crate::ir::VariableId::new(number(0)? as u32)).map(|variable| &variable.ty)
+            Op::Shader(ShaderOp::Variable) => program
+                .variables
+                .get(crate::ir::VariableId::new(number(0)? as u32))
+                .map(|variable| &variable.ty),
+            Op::Shader(ShaderOp::ArgumentPlace) => {
+                info.parameters.get(number(0)?).map(|parameter| &parameter.ty)
             }
-            Op::Shader(ShaderOp::ArgumentPlace) => info.parameters.get(number(0)?).map(|parameter| &parameter.ty),
             Op::Shader(ShaderOp::MeshPayload) => info.attributes.payload.as_ref(),
-            Op::Shader(ShaderOp::Element) => match ty(program, info, function, function.input(place, 0), depth + 1)? {
-                DataType::Array(element, _) => Some(element),
-                other => Some(other),
-            },
-            Op::Shader(ShaderOp::Field) => match ty(program, info, function, function.input(place, 0), depth + 1)? {
-                DataType::Struct(id) => program.structs.get(*id)?.fields.get(number(1)?).map(|field| &field.ty),
-                _ => None,
-            },
+            Op::Shader(ShaderOp::Element) => {
+                match ty(program, info, function, function.input(place, 0), depth + 1)? {
+                    DataType::Array(element, _) => Some(element),
+                    other => Some(other),
+                }
+            }
+            Op::Shader(ShaderOp::Field) => {
+                match ty(program, info, function, function.input(place, 0), depth + 1)? {
+                    DataType::Struct(id) => {
+                        program.structs.get(*id)?.fields.get(number(1)?).map(|field| &field.ty)
+                    }
+                    _ => None,
+                }
+            }
             _ => None,
         }
     }
@@ -237,13 +257,15 @@ impl Printer<'_> {
         self.find_status();
         let places = Placement::new(self, statements);
         self.statements(statements);
-        if self.interface.result.is_some() && !self.lines.last().is_some_and(|line| line.text.trim() == self.return_text())
+        if self.interface.result.is_some()
+            && !self.lines.last().is_some_and(|line| line.text.trim() == self.return_text())
         {
             let text = self.return_text();
             self.line(&text);
         }
         let plain = |text: &str| Line { text: text.to_owned(), addresses: Vec::new() };
-        let mut lines: Vec<Line> = self.interface.structs.iter().chain(&self.interface.head).map(|text| plain(text)).collect();
+        let mut lines: Vec<Line> =
+            self.interface.structs.iter().chain(&self.interface.head).map(|text| plain(text)).collect();
         lines.push(plain("{"));
         for text in &self.interface.prologue {
             lines.push(plain(&format!("    {text}")));
@@ -259,7 +281,7 @@ impl Printer<'_> {
         let mut status: Vec<&String> = self.status_of.values().collect();
         status.sort();
         for name in status {
-            lines.push(plain(&format!("    uint {name};")));
+            lines.push(plain(&format!("    uint {name} = 0;")));
         }
         for flag in &self.flags {
             lines.push(plain(&format!("    bool {flag} = false;")));
@@ -424,7 +446,9 @@ impl Printer<'_> {
     fn statement(&mut self, statement: &Statement) {
         match statement {
             Statement::Block(block) => self.block(*block),
-            Statement::If { condition, then, otherwise } => self.choice_statement(*condition, then, otherwise),
+            Statement::If { condition, then, otherwise } => {
+                self.choice_statement(*condition, then, otherwise)
+            }
             Statement::Loop { kind: LoopKind::Endless, body } => self.braced("while (true)", body),
             Statement::Loop { kind: LoopKind::Once, body } => {
                 self.line("do");
@@ -486,7 +510,12 @@ impl Printer<'_> {
         }
     }
 
-    fn choice_statement(&mut self, condition: (Condition, bool), then: &[Statement], otherwise: &[Statement]) {
+    fn choice_statement(
+        &mut self,
+        condition: (Condition, bool),
+        then: &[Statement],
+        otherwise: &[Statement],
+    ) {
         let text = self.condition(condition);
         self.braced(&format!("if ({text})"), then);
         let mut rest = otherwise;
@@ -603,7 +632,11 @@ impl Printer<'_> {
                     // A cycle: one variable's old value is kept.
                     let (phi, input) = left[0];
                     let kept = self.names.take("kept");
-                    let ty = self.type_of(self.kinds[self.variables.of(phi)], self.function.width(phi), self.function.lanes(phi));
+                    let ty = self.type_of(
+                        self.kinds[self.variables.of(phi)],
+                        self.function.width(phi),
+                        self.function.lanes(phi),
+                    );
                     let name = self.name(phi);
                     self.line(&format!("{ty} {kept} = {name};"));
                     left.remove(0);
@@ -689,7 +722,9 @@ fn direct_return(lines: &mut Vec<Line>) {
     let returned = lines[count - 2].text.trim().to_owned();
     let Some(name) = returned.strip_prefix("return ").and_then(|rest| rest.strip_suffix(';')) else { return };
     let set = lines[count - 3].text.trim().to_owned();
-    let Some(value) = set.strip_prefix(&format!("{name} = ")).and_then(|rest| rest.strip_suffix(';')) else { return };
+    let Some(value) = set.strip_prefix(&format!("{name} = ")).and_then(|rest| rest.strip_suffix(';')) else {
+        return;
+    };
     let word = |line: &Line| {
         line.text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
     };
@@ -697,7 +732,10 @@ fn direct_return(lines: &mut Vec<Line>) {
     if name.contains('.') || lines.iter().filter(|line| word(line)).count() != 3 {
         return;
     }
-    let Some(declaration) = lines.iter().position(|line| line.text.ends_with(&format!(" {name};")) && line.text.starts_with("    ")) else {
+    let Some(declaration) = lines
+        .iter()
+        .position(|line| line.text.ends_with(&format!(" {name};")) && line.text.starts_with("    "))
+    else {
         return;
     };
     lines[count - 3].text = format!("    return {value};");

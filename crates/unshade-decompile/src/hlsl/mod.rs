@@ -112,9 +112,10 @@ fn print_order(program: &ShaderProgram) -> Vec<usize> {
             }
             stack.push((index, true));
             let function = &program.functions[index];
-            let called = function.function.callees.iter().filter_map(|callee| {
-                program.functions.iter().position(|other| other.name == callee.name)
-            });
+            let called =
+                function.function.callees.iter().filter_map(|callee| {
+                    program.functions.iter().position(|other| other.name == callee.name)
+                });
             stack.extend(called.chain(function.attributes.patch_function).map(|index| (index, false)));
         }
     }

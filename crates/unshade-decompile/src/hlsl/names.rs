@@ -48,7 +48,6 @@ impl Names {
         }
         name
     }
-
 }
 
 /// Returns a text as an identifier.
@@ -59,7 +58,11 @@ pub(super) fn identifier(text: &str) -> String {
         name = name.replace("__", "_");
     }
     let name = name.trim_end_matches('_');
-    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("n{name}") } else { name.to_owned() }
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+        format!("n{name}")
+    } else {
+        name.to_owned()
+    }
 }
 
 #[cfg(test)]

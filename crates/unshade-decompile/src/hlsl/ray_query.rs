@@ -2,8 +2,8 @@
 
 use super::expression::{LANES, Text, precedence as p};
 use super::function::Printer;
-use crate::ir::shader::data_type::ScalarKind;
 use crate::ir::shader::ShaderOp;
+use crate::ir::shader::data_type::ScalarKind;
 use crate::ir::{Op, ValueId};
 use crate::shader::kinds::Kind;
 
@@ -111,7 +111,8 @@ impl Printer<'_> {
                 self.line(&format!("{query}.CommitNonOpaqueTriangleHit();"));
             }
             ShaderOp::CommitProcedural => {
-                let (query, parameter) = (self.query(input(0)), self.value(input(1), Kind::Known(ScalarKind::Float), 0));
+                let (query, parameter) =
+                    (self.query(input(0)), self.value(input(1), Kind::Known(ScalarKind::Float), 0));
                 self.line(&format!("{query}.CommitProceduralPrimitiveHit({parameter});"));
             }
             _ => return false,

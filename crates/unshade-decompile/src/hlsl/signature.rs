@@ -6,9 +6,9 @@
 
 use super::declaration::Naming;
 use super::names::{Names, identifier};
+use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, ScalarKind};
 use crate::ir::shader::interface::{Attributes, Element, ShaderFunction, ShaderProgram, Stage};
-use crate::ir::shader::ShaderOp;
 use crate::ir::{Function, Op};
 
 /// How the code of a function refers to its interface.
@@ -93,7 +93,12 @@ struct Writer<'p> {
 }
 
 /// Returns the interface of a function.
-pub(super) fn interface(program: &ShaderProgram, naming: &Naming, names: &mut Names, index: usize) -> Interface {
+pub(super) fn interface(
+    program: &ShaderProgram,
+    naming: &Naming,
+    names: &mut Names,
+    index: usize,
+) -> Interface {
     let info = &program.functions[index];
     let is_patch_of = program.functions.iter().any(|other| other.attributes.patch_function == Some(index));
     let mut writer =
@@ -120,7 +125,8 @@ impl Writer<'_> {
     /// Adds the parameters of the function itself.
     fn own_parameters(&mut self) {
         for (index, parameter) in self.info.parameters.iter().enumerate() {
-            let name = if parameter.name.is_empty() { format!("argument{index}") } else { parameter.name.clone() };
+            let name =
+                if parameter.name.is_empty() { format!("argument{index}") } else { parameter.name.clone() };
             let direction = if parameter.is_place { "inout " } else { "" };
             let declared = self.naming.declare(&parameter.ty, &name);
             self.parameters.push(format!("{direction}{declared}"));
@@ -163,10 +169,16 @@ impl Writer<'_> {
         if let (Some(count), Stage::Hull) = (attributes.output_control_points, stage) {
             lines.push(format!("[outputcontrolpoints({count})]"));
         }
-        if let Some(function) = attributes.patch_function.and_then(|index| self.program.functions.get(index)) {
-            lines.push(format!("[patchconstantfunc(\"{}\")]", identifier(&super::function::plain_name(&function.name))));
+        if let Some(function) = attributes.patch_function.and_then(|index| self.program.functions.get(index))
+        {
+            lines.push(format!(
+                "[patchconstantfunc(\"{}\")]",
+                identifier(&super::function::plain_name(&function.name))
+            ));
         }
-        if let Some(bits) = attributes.max_tessellation_factor.filter(|bits| *bits != 0 && f32::from_bits(*bits).is_finite()) {
+        if let Some(bits) =
+            attributes.max_tessellation_factor.filter(|bits| *bits != 0 && f32::from_bits(*bits).is_finite())
+        {
             lines.push(format!("[maxtessfactor({:?})]", f32::from_bits(bits)));
         }
         if let (Some(count), Stage::Geometry) = (attributes.max_vertices, stage) {
@@ -228,7 +240,8 @@ impl Writer<'_> {
             }
             let elements = [(&self.info.inputs, &self.interface.inputs)];
             let in_signature = elements.iter().find_map(|(elements, names)| {
-                let at = elements.iter().position(|element| element.semantic.eq_ignore_ascii_case(semantic))?;
+                let at =
+                    elements.iter().position(|element| element.semantic.eq_ignore_ascii_case(semantic))?;
                 names.get(at).cloned()
             });
             let text = match in_signature {
@@ -298,7 +311,8 @@ impl Writer<'_> {
                 let variable = self.names.take("output");
                 let members = self.structure(&ty, &outputs);
                 self.interface.prologue.push(format!("{ty} {variable};"));
-                self.interface.outputs = members.into_iter().map(|member| format!("{variable}.{member}")).collect();
+                self.interface.outputs =
+                    members.into_iter().map(|member| format!("{variable}.{member}")).collect();
                 self.interface.result = Some(variable);
                 self.head(&format!("{ty} {name}"), "");
             }
@@ -358,11 +372,15 @@ impl Writer<'_> {
     }
 
     fn patch_function(&mut self, index: usize) {
-        let Some(shader) = self.program.functions.iter().find(|other| other.attributes.patch_function == Some(index)) else {
+        let Some(shader) =
+            self.program.functions.iter().find(|other| other.attributes.patch_function == Some(index))
+        else {
             return;
         };
-        let (inputs, outputs) =
-            (shader.attributes.input_control_points.unwrap_or(1), shader.attributes.output_control_points.unwrap_or(1));
+        let (inputs, outputs) = (
+            shader.attributes.input_control_points.unwrap_or(1),
+            shader.attributes.output_control_points.unwrap_or(1),
+        );
         let name = self.function_name();
         // Both functions have the same structures. This one is printed first.
         let (vertices, points) = (self.info.inputs.clone(), self.info.outputs.clone());
@@ -373,14 +391,16 @@ impl Writer<'_> {
         if reads(code, ShaderOp::LoadInput) {
             let array = self.names.take("input");
             let mut own = Names::new();
-            self.interface.inputs = self.info.inputs.iter().map(|element| element_name(element, &mut own)).collect();
+            self.interface.inputs =
+                self.info.inputs.iter().map(|element| element_name(element, &mut own)).collect();
             self.parameters.push(format!("InputPatch<{vertex}, {inputs}> {array}"));
             self.interface.vertices = Some(array);
         }
         if reads(code, ShaderOp::LoadOutputControlPoint) {
             let array = self.names.take("points");
             let mut own = Names::new();
-            self.interface.outputs = self.info.outputs.iter().map(|element| element_name(element, &mut own)).collect();
+            self.interface.outputs =
+                self.info.outputs.iter().map(|element| element_name(element, &mut own)).collect();
             self.parameters.push(format!("OutputPatch<{point}, {outputs}> {array}"));
             self.interface.control_points = Some(array);
         }
@@ -460,7 +480,8 @@ impl Writer<'_> {
             self.interface.payload = name;
         }
         let topology = attributes.output_topology.unwrap_or("triangle");
-        let (vertices, primitives) = (attributes.max_vertices.unwrap_or(1), attributes.max_primitives.unwrap_or(1));
+        let (vertices, primitives) =
+            (attributes.max_vertices.unwrap_or(1), attributes.max_primitives.unwrap_or(1));
         let (outputs, patch) = (self.info.outputs.clone(), self.info.patch.clone());
         let ty = self.names.take("Vertex");
         let name = self.names.take("vertex_outputs");
@@ -505,5 +526,8 @@ impl Writer<'_> {
 /// Returns whether a function has an operation.
 pub(super) fn reads(function: &Function, op: ShaderOp) -> bool {
     let used = function.used();
-    function.values.entries().any(|(id, value)| value.op == Op::Shader(op) && used[id] && !function.is_replaced(id))
+    function
+        .values
+        .entries()
+        .any(|(id, value)| value.op == Op::Shader(op) && used[id] && !function.is_replaced(id))
 }

@@ -7,15 +7,15 @@ use crate::ir::shader::{AtomicOp, ShaderOp, Signedness, WaveOp};
 pub(super) fn scalar(scalar: Scalar) -> &'static str {
     match (scalar.kind, scalar.bits, scalar.is_minimum) {
         (ScalarKind::Bool, ..) => "bool",
-        (ScalarKind::Float, 16, true) => "min16float",
+        (ScalarKind::Float, _, true) => "min16float",
         (ScalarKind::Float, 16, false) => "float16_t",
         (ScalarKind::Float, 64, _) => "double",
         (ScalarKind::Float, ..) => "float",
-        (ScalarKind::Signed, 16, true) => "min16int",
+        (ScalarKind::Signed, _, true) => "min16int",
         (ScalarKind::Signed, 16, false) => "int16_t",
         (ScalarKind::Signed, 64, _) => "int64_t",
         (ScalarKind::Signed, ..) => "int",
-        (ScalarKind::Unsigned, 16, true) => "min16uint",
+        (ScalarKind::Unsigned, _, true) => "min16uint",
         (ScalarKind::Unsigned, 16, false) => "uint16_t",
         (ScalarKind::Unsigned, 64, _) => "uint64_t",
         (ScalarKind::Unsigned, ..) => "uint",
@@ -192,9 +192,16 @@ pub(super) fn barrier(mode: u64) -> Option<&'static str> {
     })
 }
 
-/// A function that the text needs and HLSL lacks.
+/// A function that the text needs and HLSL lacks, for vectors with a number of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Helper {
+pub(super) struct Helper {
+    pub(super) function: HelperFunction,
+    pub(super) lanes: u16,
+}
+
+/// Functions that HLSL lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum HelperFunction {
     MultiplyHighUnsigned,
     MultiplyHighSigned,
     InsertBits,
@@ -204,52 +211,96 @@ pub(super) enum Helper {
     LeadingSigns,
 }
 
+/// The name of each helper, and its definition, where `U` and `I` are the types of unsigned and signed integers.
+const HELPERS: &[(HelperFunction, &str, &str)] = &[
+    (
+        HelperFunction::MultiplyHighUnsigned,
+        "multiply_high",
+        "U multiply_high(U a, U b)\n{\n    U low = (a & 0xffff) * (b & 0xffff);\n    \
+         U left = (a >> 16) * (b & 0xffff) + (low >> 16);\n    \
+         U right = (a & 0xffff) * (b >> 16) + (left & 0xffff);\n    \
+         return (a >> 16) * (b >> 16) + (left >> 16) + (right >> 16);\n}",
+    ),
+    (
+        HelperFunction::MultiplyHighSigned,
+        "multiply_high",
+        "I multiply_high(I a, I b)\n{\n    U low = ((U)a & 0xffff) * ((U)b & 0xffff);\n    \
+         I left = (a >> 16) * (I)((U)b & 0xffff) + (I)(low >> 16);\n    \
+         I right = (I)((U)a & 0xffff) * (b >> 16) + (I)((U)left & 0xffff);\n    \
+         return (a >> 16) * (b >> 16) + (left >> 16) + (right >> 16);\n}",
+    ),
+    (
+        HelperFunction::InsertBits,
+        "insert_bits",
+        "U insert_bits(U width, U offset, U bits, U base)\n{\n    \
+         U mask = (((U)1 << (width & 31)) - 1) << (offset & 31);\n    \
+         return ((bits << (offset & 31)) & mask) | (base & ~mask);\n}",
+    ),
+    (
+        HelperFunction::ExtractUnsigned,
+        "extract_bits",
+        "U extract_bits(U width, U offset, U value)\n{\n    width &= 31;\n    offset &= 31;\n    \
+         return width == 0 ? 0 : width + offset < 32 ? (value << (32 - width - offset)) >> (32 - width) : value >> offset;\n}",
+    ),
+    (
+        HelperFunction::ExtractSigned,
+        "extract_signed_bits",
+        "I extract_signed_bits(U width, U offset, I value)\n{\n    width &= 31;\n    offset &= 31;\n    \
+         return width == 0 ? 0 : width + offset < 32 ? (value << (32 - width - offset)) >> (32 - width) : value >> offset;\n}",
+    ),
+    (
+        HelperFunction::LeadingZeros,
+        "leading_zeros",
+        "U leading_zeros(U value)\n{\n    return value == 0 ? 0xffffffff : 31 - (U)firstbithigh(value);\n}",
+    ),
+    (
+        HelperFunction::LeadingSigns,
+        "leading_signs",
+        "U leading_signs(I value)\n{\n    U bit = (U)firstbithigh(value);\n    \
+         return bit == 0xffffffff ? bit : 31 - bit;\n}",
+    ),
+];
+
 /// Returns the name of a helper.
-pub(super) fn helper_name(helper: Helper) -> &'static str {
-    match helper {
-        Helper::MultiplyHighUnsigned | Helper::MultiplyHighSigned => "multiply_high",
-        Helper::InsertBits => "insert_bits",
-        Helper::ExtractUnsigned => "extract_bits",
-        Helper::ExtractSigned => "extract_signed_bits",
-        Helper::LeadingZeros => "leading_zeros",
-        Helper::LeadingSigns => "leading_signs",
-    }
+pub(super) fn helper_name(function: HelperFunction) -> &'static str {
+    HELPERS.iter().find(|row| row.0 == function).map_or("", |row| row.1)
 }
 
 /// Returns the definition of a helper.
-pub(super) fn helper(helper: Helper) -> &'static str {
-    match helper {
-        Helper::MultiplyHighUnsigned => {
-            "uint multiply_high(uint a, uint b)\n{\n    uint low = (a & 0xffff) * (b & 0xffff);\n    \
-             uint left = (a >> 16) * (b & 0xffff) + (low >> 16);\n    \
-             uint right = (a & 0xffff) * (b >> 16) + (left & 0xffff);\n    \
-             return (a >> 16) * (b >> 16) + (left >> 16) + (right >> 16);\n}"
+pub(super) fn helper(helper: Helper) -> String {
+    let text = HELPERS.iter().find(|row| row.0 == helper.function).map_or("", |row| row.2);
+    let (unsigned, signed) = (vector(Scalar::UINT, helper.lanes), vector(Scalar::INT, helper.lanes));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    // The placeholders are words of one letter.
+    let mut out = String::new();
+    for word in text.split_inclusive(|c: char| !is_name(c)) {
+        match word
+            .strip_prefix('U')
+            .or_else(|| word.strip_prefix('I'))
+            .filter(|rest| !rest.starts_with(is_name))
+        {
+            Some(rest) => {
+                out.push_str(if word.starts_with('U') { &unsigned } else { &signed });
+                out.push_str(rest);
+            }
+            None => out.push_str(word),
         }
-        Helper::MultiplyHighSigned => {
-            "int multiply_high(int a, int b)\n{\n    uint low = ((uint)a & 0xffff) * ((uint)b & 0xffff);\n    \
-             int left = (a >> 16) * (int)((uint)b & 0xffff) + (int)(low >> 16);\n    \
-             int right = (int)((uint)a & 0xffff) * (b >> 16) + (int)((uint)left & 0xffff);\n    \
-             return (a >> 16) * (b >> 16) + (left >> 16) + (right >> 16);\n}"
-        }
-        Helper::InsertBits => {
-            "uint insert_bits(uint width, uint offset, uint bits, uint base)\n{\n    \
-             uint mask = ((1u << (width & 31)) - 1) << (offset & 31);\n    \
-             return ((bits << (offset & 31)) & mask) | (base & ~mask);\n}"
-        }
-        Helper::ExtractUnsigned => {
-            "uint extract_bits(uint width, uint offset, uint value)\n{\n    width &= 31;\n    offset &= 31;\n    \
-             return width == 0 ? 0 : width + offset < 32 ? (value << (32 - width - offset)) >> (32 - width) : value >> offset;\n}"
-        }
-        Helper::ExtractSigned => {
-            "int extract_signed_bits(uint width, uint offset, int value)\n{\n    width &= 31;\n    offset &= 31;\n    \
-             return width == 0 ? 0 : width + offset < 32 ? (value << (32 - width - offset)) >> (32 - width) : value >> offset;\n}"
-        }
-        Helper::LeadingZeros => {
-            "uint leading_zeros(uint value)\n{\n    return value == 0 ? 0xffffffff : 31 - firstbithigh(value);\n}"
-        }
-        Helper::LeadingSigns => {
-            "uint leading_signs(int value)\n{\n    uint bit = firstbithigh(value);\n    \
-             return bit == 0xffffffff ? bit : 31 - bit;\n}"
-        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn helpers_have_the_types_of_their_lanes() {
+        let text = helper(Helper { function: HelperFunction::ExtractSigned, lanes: 3 });
+        assert!(
+            text.starts_with("int3 extract_signed_bits(uint3 width, uint3 offset, int3 value)\n"),
+            "{text}"
+        );
+        let text = helper(Helper { function: HelperFunction::InsertBits, lanes: 1 });
+        assert!(text.contains("uint mask = (((uint)1 << "), "{text}");
     }
 }

@@ -3,9 +3,9 @@
 use super::expression::{LANES, Text, precedence as p};
 use super::function::Printer;
 use super::spelling;
+use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind};
 use crate::ir::shader::interface::Element;
-use crate::ir::shader::ShaderOp;
 use crate::ir::{Op, ValueId, VariableId};
 use crate::shader::kinds::Kind;
 
@@ -35,7 +35,11 @@ impl Printer<'_> {
             | ShaderOp::EvaluateAtSample
             | ShaderOp::EvaluateSnapped
             | ShaderOp::AttributeAtVertex => return Some(self.evaluated(id, op)),
-            ShaderOp::Variable | ShaderOp::Element | ShaderOp::Field | ShaderOp::ArgumentPlace | ShaderOp::MeshPayload => {
+            ShaderOp::Variable
+            | ShaderOp::Element
+            | ShaderOp::Field
+            | ShaderOp::ArgumentPlace
+            | ShaderOp::MeshPayload => {
                 let (text, _) = self.place(id);
                 return Some(Text::new(text, p::POSTFIX, self.kinds[id]));
             }
@@ -43,11 +47,17 @@ impl Printer<'_> {
                 let number = function.number(input(0)).unwrap_or(0) as usize;
                 let parameter = self.info.parameters.get(number);
                 let kind = parameter.and_then(|parameter| parameter.ty.scalar()).map(|scalar| scalar.kind);
-                return Some(Text::new(self.argument_name(number), p::POSTFIX, kind.unwrap_or(self.kinds[id])));
+                return Some(Text::new(
+                    self.argument_name(number),
+                    p::POSTFIX,
+                    kind.unwrap_or(self.kinds[id]),
+                ));
             }
             ShaderOp::ObjectToWorld | ShaderOp::WorldToObject => {
-                let name = if op == ShaderOp::ObjectToWorld { "ObjectToWorld3x4" } else { "WorldToObject3x4" };
-                let (row, column) = (self.value(input(0), Kind::Integer, 0), self.value(input(1), Kind::Integer, 0));
+                let name =
+                    if op == ShaderOp::ObjectToWorld { "ObjectToWorld3x4" } else { "WorldToObject3x4" };
+                let (row, column) =
+                    (self.value(input(0), Kind::Integer, 0), self.value(input(1), Kind::Integer, 0));
                 return Some(Text::new(format!("{name}()[{row}][{column}]"), p::POSTFIX, ScalarKind::Float));
             }
             _ => return None,
@@ -76,7 +86,12 @@ impl Printer<'_> {
     }
 
     /// Returns the text of an element, without lanes, and its kind.
-    fn element(&mut self, id: ValueId, signature: Signature, vertex: Option<ValueId>) -> (String, ScalarKind) {
+    fn element(
+        &mut self,
+        id: ValueId,
+        signature: Signature,
+        vertex: Option<ValueId>,
+    ) -> (String, ScalarKind) {
         let function = self.function;
         let number = function.number(function.input(id, 0)).unwrap_or(u64::MAX) as usize;
         let (elements, names) = self.elements(signature);
@@ -91,7 +106,9 @@ impl Printer<'_> {
         };
         let is_own = element.semantic.eq_ignore_ascii_case("SV_PrimitiveID");
         let mut text = match (array, vertex) {
-            (Some(array), Some(vertex)) if !is_own => format!("{array}[{}].{name}", self.value(vertex, Kind::Integer, 0)),
+            (Some(array), Some(vertex)) if !is_own => {
+                format!("{array}[{}].{name}", self.value(vertex, Kind::Integer, 0))
+            }
             (Some(array), None) if !is_own => format!("{array}[0].{name}"),
             _ => name,
         };
@@ -108,10 +125,16 @@ impl Printer<'_> {
         let text = match op {
             ShaderOp::EvaluateCentroid => format!("EvaluateAttributeCentroid({text})"),
             ShaderOp::EvaluateAtSample => {
-                format!("EvaluateAttributeAtSample({text}, {})", self.value(at, Kind::Known(ScalarKind::Unsigned), 0))
+                format!(
+                    "EvaluateAttributeAtSample({text}, {})",
+                    self.value(at, Kind::Known(ScalarKind::Unsigned), 0)
+                )
             }
             ShaderOp::EvaluateSnapped => {
-                format!("EvaluateAttributeSnapped({text}, {})", self.value(at, Kind::Known(ScalarKind::Signed), 0))
+                format!(
+                    "EvaluateAttributeSnapped({text}, {})",
+                    self.value(at, Kind::Known(ScalarKind::Signed), 0)
+                )
             }
             _ => format!("GetAttributeAtVertex({text}, {})", self.value(at, Kind::Integer, 0)),
         };
@@ -147,7 +170,9 @@ impl Printer<'_> {
                 let element = match ty {
                     Some(DataType::Array(element, _)) => Some(*element),
                     Some(DataType::Vector(scalar, _)) => Some(DataType::Scalar(scalar)),
-                    Some(DataType::Matrix { scalar, columns, .. }) => Some(DataType::vector(scalar, u16::from(columns))),
+                    Some(DataType::Matrix { scalar, columns, .. }) => {
+                        Some(DataType::vector(scalar, u16::from(columns)))
+                    }
                     _ => None,
                 };
                 let index = input(1);
@@ -162,7 +187,8 @@ impl Printer<'_> {
                 let number = function.number(input(1)).unwrap_or(0) as usize;
                 match ty {
                     Some(DataType::Struct(structure)) => {
-                        let field = self.program.structs[structure].fields.get(number).map(|field| field.ty.clone());
+                        let field =
+                            self.program.structs[structure].fields.get(number).map(|field| field.ty.clone());
                         (format!("{base}.{}", self.naming.field(structure, number)), field)
                     }
                     Some(DataType::Named(name)) if name.starts_with("BuiltIn") => {
@@ -184,7 +210,8 @@ impl Printer<'_> {
     /// Prints an operation of a stage that is a statement. Returns whether it is one.
     pub(super) fn stage_statement(&mut self, id: ValueId, op: ShaderOp) -> bool {
         let function = self.function;
-        let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        let inputs: Vec<ValueId> =
+            (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
         match op {
             ShaderOp::StoreOutput => self.store(id, Signature::Outputs, None),
             ShaderOp::StorePatchConstant => self.store(id, Signature::Patch, None),
@@ -193,7 +220,8 @@ impl Printer<'_> {
             ShaderOp::EmitIndices => {
                 let primitive = self.value(inputs[0], Kind::Integer, 0);
                 let is_line = self.info.attributes.output_topology == Some("line");
-                let indices = self.cut(inputs[1], if is_line { 2 } else { 3 }, Kind::Known(ScalarKind::Unsigned));
+                let indices =
+                    self.cut(inputs[1], if is_line { 2 } else { 3 }, Kind::Known(ScalarKind::Unsigned));
                 let array = self.interface.mesh[2].clone();
                 self.line(&format!("{array}[{primitive}] = {indices};"));
             }
@@ -206,7 +234,8 @@ impl Printer<'_> {
             }
             ShaderOp::EmitVertex | ShaderOp::CutStrip => {
                 let number = function.number(inputs[0]).unwrap_or(0) as u32;
-                let find = |list: &[(u32, String)]| list.iter().find(|row| row.0 == number).map(|row| row.1.clone());
+                let find =
+                    |list: &[(u32, String)]| list.iter().find(|row| row.0 == number).map(|row| row.1.clone());
                 let (stream, output) = (find(&self.interface.streams), find(&self.interface.stream_outputs));
                 let (stream, output) = (stream.unwrap_or_default(), output.unwrap_or_default());
                 self.line(&match op {
@@ -222,7 +251,8 @@ impl Printer<'_> {
                 }
             }
             ShaderOp::BarrierByMemoryType => {
-                let (kinds, meaning) = (self.value(inputs[0], Kind::Integer, 0), self.value(inputs[1], Kind::Integer, 0));
+                let (kinds, meaning) =
+                    (self.value(inputs[0], Kind::Integer, 0), self.value(inputs[1], Kind::Integer, 0));
                 self.line(&format!("Barrier({kinds}, {meaning});"));
             }
             ShaderOp::BarrierByHandle => {
@@ -233,7 +263,8 @@ impl Printer<'_> {
             ShaderOp::SplitDouble => {
                 if self.schedule.uses[id] > 0 {
                     self.declare(id);
-                    let (name, value) = (self.name(id), self.value(inputs[0], Kind::Known(ScalarKind::Float), 0));
+                    let (name, value) =
+                        (self.name(id), self.value(inputs[0], Kind::Known(ScalarKind::Float), 0));
                     self.line(&format!("asuint({value}, {name}.x, {name}.y);"));
                 }
             }

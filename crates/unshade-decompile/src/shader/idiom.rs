@@ -45,7 +45,11 @@ fn is_float(function: &Function, id: ValueId, bits: u64) -> bool {
 }
 
 /// Splits a product so that a test holds for the first factor.
-fn factors(function: &Function, product: ValueId, is_first: impl Fn(ValueId) -> bool) -> Option<(ValueId, ValueId)> {
+fn factors(
+    function: &Function,
+    product: ValueId,
+    is_first: impl Fn(ValueId) -> bool,
+) -> Option<(ValueId, ValueId)> {
     if function.op(product) != Op::FloatMul {
         return None;
     }
@@ -60,7 +64,10 @@ fn factors(function: &Function, product: ValueId, is_first: impl Fn(ValueId) -> 
 }
 
 fn scaled_log(function: &mut Function, id: ValueId) {
-    let Some((log, scale)) = factors(function, id, |factor| is_shader(function, factor, ShaderOp::Log2)) else { return };
+    let Some((log, scale)) = factors(function, id, |factor| is_shader(function, factor, ShaderOp::Log2))
+    else {
+        return;
+    };
     let op = if is_float(function, scale, LN_2) {
         ShaderOp::Log
     } else if is_float(function, scale, LOG10_2) {
@@ -87,21 +94,25 @@ fn exponential(function: &mut Function, id: ValueId) {
 /// Recognises a number of a bit from the bottom in a selection between -1 and 31 minus leading zeros.
 fn first_bit(function: &mut Function, id: ValueId) {
     let [condition, yes, no] = [0, 1, 2].map(|index| function.input(id, index));
-    let is_minus_one = |id: ValueId| function.number(id) == Some(crate::ir::fold::masked(u64::MAX, function.width(id)));
+    let is_minus_one =
+        |id: ValueId| function.number(id) == Some(crate::ir::fold::masked(u64::MAX, function.width(id)));
     let (test, difference) = match function.op(condition) {
         Op::Equal if is_minus_one(yes) => (condition, no),
         Op::NotEqual if is_minus_one(no) => (condition, yes),
         _ => return,
     };
-    if function.op(difference) != Op::Sub || !function.number(function.input(difference, 0)).is_some_and(|n| n == 31 || n == 63) {
+    if function.op(difference) != Op::Sub
+        || !function.number(function.input(difference, 0)).is_some_and(|n| n == 31 || n == 63)
+    {
         return;
     }
     let zeros = function.input(difference, 1);
     let compared = [function.input(test, 0), function.input(test, 1)];
     let is_same = compared.contains(&zeros) && compared.iter().any(|id| is_minus_one(*id));
     // Zero has no bits: the comparison may be of the number itself.
-    let is_zero = function.inputs(zeros).first().is_some_and(|input| compared.contains(&function.resolve(*input)))
-        && compared.iter().any(|id| function.number(*id) == Some(0));
+    let is_zero =
+        function.inputs(zeros).first().is_some_and(|input| compared.contains(&function.resolve(*input)))
+            && compared.iter().any(|id| function.number(*id) == Some(0));
     if !is_same && !is_zero {
         return;
     }

@@ -48,7 +48,8 @@ fn indexed(
     op: ShaderOp,
     count: u16,
 ) {
-    let Some(component) = function.number(function.input(id, 0)).and_then(|number| u8::try_from(number).ok()) else {
+    let Some(component) = function.number(function.input(id, 0)).and_then(|number| u8::try_from(number).ok())
+    else {
         return;
     };
     if function.lanes(id) != 1 || u16::from(component) >= count {
@@ -75,7 +76,9 @@ fn element(
     let Some(number) = code.number(code.input(id, 0)).and_then(|number| usize::try_from(number).ok()) else {
         return;
     };
-    let Some(column) = code.number(code.input(id, 2)).and_then(|number| u8::try_from(number).ok()) else { return };
+    let Some(column) = code.number(code.input(id, 2)).and_then(|number| u8::try_from(number).ok()) else {
+        return;
+    };
     let elements = match op {
         ShaderOp::LoadOutputControlPoint => &function.outputs,
         ShaderOp::LoadPatchConstant => &function.patch,
@@ -152,7 +155,8 @@ pub fn shrink(function: &mut Function, id: ValueId, lanes: u16) {
         if function.input(user, 0) != id || function.is_replaced(user) {
             continue;
         }
-        let (block, address, width) = (function.values[user].block, function.values[user].address, function.width(user));
+        let (block, address, width) =
+            (function.values[user].block, function.values[user].address, function.width(user));
         let scalars: Vec<ValueId> = selected
             .numbers()
             .to_vec()

@@ -32,7 +32,10 @@ struct Votes {
 
 /// Finds the kind of each value. `declared` returns what the interface says of a value: of an input, a texel, a member.
 pub fn find(function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind>) -> ValueMap<ScalarKind> {
-    let mut classes = Classes { parent: function.values.keys().collect(), votes: IdVec::filled(Votes::default(), function.values.len()) };
+    let mut classes = Classes {
+        parent: function.values.keys().collect(),
+        votes: IdVec::filled(Votes::default(), function.values.len()),
+    };
     for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
         classes.unite(function, id);
     }
@@ -87,7 +90,8 @@ impl Classes {
 
     /// Unites a value with those that have the same kind.
     fn unite(&mut self, function: &Function, id: ValueId) {
-        let inputs: Vec<ValueId> = (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
+        let inputs: Vec<ValueId> =
+            (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
         let width = function.width(id);
         let mut with = |index: usize| {
             if let Some(&input) = inputs.get(index)
@@ -170,7 +174,9 @@ impl Classes {
 fn is_free(function: &Function, id: ValueId) -> bool {
     match function.op(id) {
         Op::Constant(_) | Op::Undefined => true,
-        Op::Vector => (0..function.inputs(id).len()).all(|index| is_free(function, function.input(id, index))),
+        Op::Vector => {
+            (0..function.inputs(id).len()).all(|index| is_free(function, function.input(id, index)))
+        }
         // Lanes of a row of a constant buffer have kinds of their own.
         Op::Lanes(_) => function.op(function.input(id, 0)) == Op::Shader(ShaderOp::LoadConstant),
         Op::Shader(ShaderOp::LoadConstant) => true,

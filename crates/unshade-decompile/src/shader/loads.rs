@@ -4,7 +4,7 @@
 //! nothing uses are dropped, and a load across members of a structure becomes one load for each.
 
 use crate::ir::shader::ShaderOp;
-use crate::ir::shader::data_type::{PathStep, Packing, StructTypes, path_at};
+use crate::ir::shader::data_type::{Packing, PathStep, StructTypes, path_at};
 use crate::ir::shader::interface::Resource;
 use crate::ir::shader::vector::{gather, lane};
 use crate::ir::{Function, IdVec, Op, ResourceId, ValueId};
@@ -36,7 +36,9 @@ pub fn run(
 fn selections(function: &Function, id: ValueId) -> Option<Vec<ValueId>> {
     let mut found = Vec::new();
     for user in function.values.keys() {
-        if function.is_replaced(user) || !function.inputs(user).iter().any(|input| function.resolve(*input) == id) {
+        if function.is_replaced(user)
+            || !function.inputs(user).iter().any(|input| function.resolve(*input) == id)
+        {
             continue;
         }
         match function.op(user) {

@@ -106,7 +106,9 @@ fn merge(function: &mut Function, block: BlockId, group: Vec<Store>, merged: &mu
     columns.sort_by_key(|known| known.0);
     let mut at = 0;
     while at < columns.len() {
-        let run = (at..columns.len()).take_while(|index| columns[*index].0 == columns[at].0 + (index - at) as u64).count();
+        let run = (at..columns.len())
+            .take_while(|index| columns[*index].0 == columns[at].0 + (index - at) as u64)
+            .count();
         let part = &columns[at..at + run];
         let scalars: Vec<ValueId> = part.iter().map(|known| known.1).collect();
         let id = part.iter().map(|known| known.2).max().unwrap_or(ValueId::NONE);

@@ -86,7 +86,9 @@ impl Vectorizer<'_> {
         let Some(scalars) = self.scalars(id) else { return };
         let lanes = self.function.lanes(id);
         match self.pack(&scalars, 0) {
-            Some(found) if found != id && self.function.lanes(found) == lanes => self.function.replace(id, found),
+            Some(found) if found != id && self.function.lanes(found) == lanes => {
+                self.function.replace(id, found)
+            }
             Some(_) => {}
             None => self.runs(id, &scalars),
         }
@@ -154,7 +156,8 @@ impl Vectorizer<'_> {
         let first = *scalars.first()?;
         let is_constant = |id: &ValueId| matches!(self.function.op(*id), Op::Constant(_) | Op::Undefined);
         let is_from_one = |id: &ValueId| {
-            source(self.function, *id).is_some_and(|found| Some(found.0) == source(self.function, first).map(|found| found.0))
+            source(self.function, *id)
+                .is_some_and(|found| Some(found.0) == source(self.function, first).map(|found| found.0))
         };
         let is_splat = scalars.iter().all(|id| *id == first);
         if is_splat || scalars.iter().all(is_constant) || scalars.iter().all(is_from_one) {
@@ -184,8 +187,10 @@ impl Vectorizer<'_> {
     }
 
     fn gathered(&mut self, scalars: &[ValueId]) -> ValueId {
-        let last = scalars.iter().filter_map(|id| self.positions.get(id)).max_by_key(|found| found.1).copied();
-        let block = scalars.iter().map(|id| self.function.values[*id].block).max_by_key(|block| block.number());
+        let last =
+            scalars.iter().filter_map(|id| self.positions.get(id)).max_by_key(|found| found.1).copied();
+        let block =
+            scalars.iter().map(|id| self.function.values[*id].block).max_by_key(|block| block.number());
         let block = block.unwrap_or(BlockId::ENTRY);
         let id = gather(self.function, block, crate::ir::NO_ADDRESS, scalars);
         if let Some(position) = last {
@@ -217,7 +222,8 @@ impl Vectorizer<'_> {
         if inputs.iter().all(|input| self.function.lanes(*input) == 1) {
             return None;
         }
-        let last = scalars.iter().max_by_key(|id| (self.positions.get(*id).map(|found| found.1), id.number()))?;
+        let last =
+            scalars.iter().max_by_key(|id| (self.positions.get(*id).map(|found| found.1), id.number()))?;
         let (block, address) = (self.function.values[*last].block, self.function.values[first].address);
         let width = self.function.width(first);
         let found = self.function.raw(op, width, block, address, &inputs);
@@ -235,7 +241,9 @@ impl Vectorizer<'_> {
             return;
         }
         for (number, &scalar) in (0..).zip(scalars) {
-            if self.function.op(scalar) != Op::Phi || self.function.values[scalar].block == self.function.values[vector].block {
+            if self.function.op(scalar) != Op::Phi
+                || self.function.values[scalar].block == self.function.values[vector].block
+            {
                 let lane = self.lane(vector, number);
                 if lane != scalar {
                     self.function.replace(scalar, lane);
@@ -339,7 +347,10 @@ pub fn is_lanewise(op: Op) -> bool {
         Op::Copy | Op::Vector | Op::Phi => false,
         Op::Shader(shader) => {
             let is_number = |kind| {
-                matches!(kind, OperandKind::Float | OperandKind::Signed | OperandKind::Unsigned | OperandKind::Bool)
+                matches!(
+                    kind,
+                    OperandKind::Float | OperandKind::Signed | OperandKind::Unsigned | OperandKind::Bool
+                )
             };
             !op.is_effect()
                 && is_number(shader.result())
@@ -351,7 +362,8 @@ pub fn is_lanewise(op: Op) -> bool {
     }
 }
 
-/// Returns whether an operation combines the lanes of a vector, or makes several lanes of a number.
+/// Returns whether an operation combines the lanes of a vector, makes several lanes of a number, or is written as a function
+/// for numbers.
 fn is_of_vectors(op: ShaderOp) -> bool {
     matches!(
         op,
@@ -365,6 +377,11 @@ fn is_of_vectors(op: ShaderOp) -> bool {
             | ShaderOp::NonUniform
             | ShaderOp::IsResident
             | ShaderOp::MaskedSumOfDifferences
+            | ShaderOp::InsertBits
+            | ShaderOp::ExtractBits(_)
+            | ShaderOp::MultiplyHigh(_)
+            | ShaderOp::LeadingZeros
+            | ShaderOp::LeadingSigns
             | ShaderOp::PackClamp(_)
     )
 }

@@ -230,6 +230,8 @@ pub struct Resource {
     pub is_ordered: bool,
     /// Whether it has a counter.
     pub has_counter: bool,
+    /// Whether the source code says its register; if not, the compiler counted.
+    pub has_register: bool,
     /// Whether it is declared as `ConstantBuffer<T>`, with its members after a dot. Otherwise their names are global.
     pub is_object: bool,
 }

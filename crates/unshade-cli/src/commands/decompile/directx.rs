@@ -78,7 +78,8 @@ pub(super) fn text(shaders: &[Shader], with_addresses: bool) -> String {
             let _ = writeln!(text, "{start}// {}: {}", shader.path.escape_debug(), hlsl.profile);
         }
         for line in &hlsl.lines {
-            let addresses: Vec<String> = line.addresses.iter().map(|address| format!("{address:#x}")).collect();
+            let addresses: Vec<String> =
+                line.addresses.iter().map(|address| format!("{address:#x}")).collect();
             let _ = match with_addresses && !addresses.is_empty() {
                 true => writeln!(text, "{:<60} // {}", line.text, addresses.join(" ")),
                 false => writeln!(text, "{}", line.text),
@@ -95,7 +96,8 @@ pub(super) fn views(shaders: Vec<Shader>) -> Vec<ShaderView> {
             Ok(hlsl) => (hlsl, None),
             Err(error) => (Hlsl::default(), Some(error)),
         };
-        let lines = hlsl.lines.into_iter().map(|line| LineView { text: line.text, addresses: line.addresses });
+        let lines =
+            hlsl.lines.into_iter().map(|line| LineView { text: line.text, addresses: line.addresses });
         ShaderView {
             path: shader.path,
             entry: hlsl.entry,

@@ -15,10 +15,10 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
 use unshade::decompile::{self, FunctionC, Header, Observer};
-use unshade::format::Format;
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
+use unshade::format::Format;
 use unshade::nv::function::Function;
 use unshade::nv_units::each_known_cubin;
 use unshade::program::{Code, CodeRequest, Verb};
@@ -247,7 +247,10 @@ fn collect(
         if has_contradictions {
             return Ok(Outcome::Finding);
         }
-        if are_new && found.functions.len() + found.verified.len() + found.shaders.len() == before && selection.is_everything() {
+        if are_new
+            && found.functions.len() + found.verified.len() + found.shaders.len() == before
+            && selection.is_everything()
+        {
             let error = paint::error("unshade");
             anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
             return Ok(Outcome::Finding);
