@@ -527,7 +527,7 @@ impl Printer<'_> {
     }
 
     /// Returns the text of a path.
-    fn path_text(&mut self, root: &str, steps: &[Step]) -> String {
+    pub(super) fn path_text(&mut self, root: &str, steps: &[Step]) -> String {
         let mut text = root.to_owned();
         for step in steps {
             match step {

@@ -512,6 +512,9 @@ impl Printer<'_> {
         if let Some(text) = self.resource_value(id, op) {
             return text;
         }
+        if let Some(text) = self.product(id, op) {
+            return text;
+        }
         if let Some(text) = self.query_value(id, op) {
             return text;
         }

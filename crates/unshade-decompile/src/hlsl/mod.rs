@@ -7,6 +7,7 @@
 //! | [`function`] | functions: statements |
 //! | [`expression`] | expressions, with conversions between kinds of numbers |
 //! | [`constant_buffer`] | members of constant buffers and structures from offsets |
+//! | [`matrix`] | products of matrices and vectors |
 //! | [`access`] | operations of resources |
 //! | [`stage`] | operations of stages: inputs, outputs, streams, meshes, rays |
 //! | [`ray_query`] | ray queries |
@@ -20,6 +21,7 @@ mod constant_buffer;
 mod declaration;
 mod expression;
 mod function;
+mod matrix;
 mod names;
 mod ray_query;
 mod signature;
@@ -67,6 +69,7 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
     }
     let mut names = Names::new();
     let naming = declaration::Naming::new(&program, &mut names);
+    matrix::run(&mut program, &naming);
     let mut bodies = Vec::new();
     let mut helpers = Vec::new();
     for index in print_order(&program) {

@@ -21,6 +21,7 @@ pub fn run(
             continue;
         }
         match function.op(id) {
+            Op::Shader(ShaderOp::LoadConstant) => scalar_row(function, id),
             Op::Shader(ShaderOp::LoadRaw) => drop_unused(function, id),
             Op::Shader(ShaderOp::LoadStructured) => {
                 drop_unused(function, id);
@@ -30,6 +31,47 @@ pub fn run(
         }
     }
     function.settle();
+}
+
+/// Computes the row of a constant buffer as a number, if it is a lane of a computed vector: then it shows which element of
+/// an array it belongs to.
+fn scalar_row(function: &mut Function, load: ValueId) {
+    let row = function.input(load, 1);
+    let scalar = scalar_of(function, row, 0);
+    if scalar != row {
+        function.set_input(load, 1, scalar);
+    }
+}
+
+fn scalar_of(function: &mut Function, id: ValueId, depth: usize) -> ValueId {
+    let is_arithmetic = |op| matches!(op, Op::Add | Op::Mul | Op::Shl);
+    let (op, inputs) = match function.op(id) {
+        Op::Lanes(lanes) if lanes.numbers().len() == 1 => {
+            let (vector, number) = (function.input(id, 0), lanes.numbers()[0]);
+            if !is_arithmetic(function.op(vector)) || function.lanes(vector) == 1 {
+                return id;
+            }
+            let (block, address) = (function.values[id].block, function.values[id].address);
+            let inputs = [0, 1].map(|index| {
+                let input = function.input(vector, index);
+                lane(function, block, address, input, number)
+            });
+            (function.op(vector), inputs)
+        }
+        op if is_arithmetic(op) && function.lanes(id) == 1 => {
+            (op, [0, 1].map(|index| function.input(id, index)))
+        }
+        _ => return id,
+    };
+    if depth > 8 {
+        return id;
+    }
+    let scalars = inputs.map(|input| scalar_of(function, input, depth + 1));
+    if function.lanes(id) == 1 && function.op(id) == op && scalars == inputs {
+        return id;
+    }
+    let value = function.values[id];
+    function.raw(op, value.width, value.block, value.address, &scalars)
 }
 
 /// Returns the users of a value that select lanes; `None` if another one uses it whole.

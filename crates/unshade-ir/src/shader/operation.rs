@@ -410,6 +410,11 @@ operations! {
     NonUniform "non_uniform", None "u" "u";
     /// Sixteen bytes of a constant buffer: handle, row.
     LoadConstant "load_constant", None "a" "hu";
+    /// The sum of rows of a constant buffer, each times a lane of a vector: handle, first row, vector.
+    CombineRows "combine_rows", None "f" "huf";
+    /// The dot products of rows of a constant buffer with a vector: handle, first row, vector. The rows have as many
+    /// lanes as the vector.
+    DotRows "dot_rows", None "f" "huf";
     /// An element of a typed buffer: handle, index.
     LoadBuffer "load_buffer", Reads "e" "hu";
     /// Sets an element of a typed buffer: handle, index, value.
