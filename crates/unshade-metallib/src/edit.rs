@@ -13,7 +13,7 @@ use crate::file::{
 };
 use crate::header::{LibraryType, Platform};
 use crate::reflection;
-use crate::target::{FIRST_WITH_OUTPUT_NAME, FIRST_WITH_PLATFORM, Target};
+use crate::target::{FIRST_WITH_EXTENSION, FIRST_WITH_OUTPUT_NAME, FIRST_WITH_PLATFORM, Target};
 use alloc::borrow::Cow;
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -276,10 +276,12 @@ impl<'a> LibraryFile<'a> {
             return Err(impossible_edit("an install name can't contain a NUL"));
         }
         let kind = self.header.library_type();
-        if kind != LibraryType::DYNAMIC && self.header.patch < FIRST_WITH_OUTPUT_NAME {
+        let needed =
+            if kind == LibraryType::DYNAMIC { FIRST_WITH_EXTENSION } else { FIRST_WITH_OUTPUT_NAME };
+        if self.header.patch < needed {
             let version = self.header.version();
             return Err(impossible_edit(format!("{kind} libraries of {version} have no install name"))
-                .expected("a dynamic library, or 1.2.9 or later"));
+                .expected("a dynamic library of 1.2.3 or later, or 1.2.9 or later"));
         }
         match self.section_mut(&[*b"HDYN"]) {
             Some(SectionData::Dynamic(dynamic)) => dynamic.install_name = Some(name),

@@ -595,11 +595,11 @@ impl Printer<'_> {
             }
             ShaderOp::StoreStructured => self.store_structured(&inputs),
             ShaderOp::AtomicResource(op) => {
-                let target = self.atomic_target(inputs[0], inputs[1]);
+                let target = self.atomic_target(inputs[0], inputs[1], function.width(inputs[2]));
                 self.atomic(id, spelling::atomic(op), &target, &inputs[2..], Some(op));
             }
             ShaderOp::CompareExchangeResource => {
-                let target = self.atomic_target(inputs[0], inputs[1]);
+                let target = self.atomic_target(inputs[0], inputs[1], function.width(inputs[2]));
                 self.atomic(id, "InterlockedCompareExchange", &target, &inputs[2..], None);
             }
             ShaderOp::AtomicVariable(op) => {
@@ -758,7 +758,7 @@ impl Printer<'_> {
     }
 
     /// Returns the target of an atomic operation, and its type; for a byte address buffer the method's object and offset.
-    fn atomic_target(&mut self, handle: ValueId, coordinates: ValueId) -> (String, Option<Scalar>) {
+    fn atomic_target(&mut self, handle: ValueId, coordinates: ValueId, width: u8) -> (String, Option<Scalar>) {
         let object = self.handle(handle);
         let shape = self.found(handle).map(|resource| resource.shape);
         match shape {
@@ -775,8 +775,8 @@ impl Printer<'_> {
                     _ => vec![coordinates, coordinates],
                 };
                 let (index, offset) = (parts[0], parts.get(1).copied().unwrap_or(parts[0]));
-                let lanes = self.element_lanes(handle, index, offset, 1, 32);
-                let kind = lanes.as_ref().map(|found| Scalar::new(found.1, 32));
+                let lanes = self.element_lanes(handle, index, offset, 1, width);
+                let kind = lanes.as_ref().map(|found| Scalar::new(found.1, width));
                 (lanes.map_or(object, |found| found.0), kind)
             }
             _ => {
