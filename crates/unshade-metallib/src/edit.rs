@@ -276,8 +276,7 @@ impl<'a> LibraryFile<'a> {
             return Err(impossible_edit("an install name can't contain a NUL"));
         }
         let kind = self.header.library_type();
-        let needed =
-            if kind == LibraryType::DYNAMIC { FIRST_WITH_EXTENSION } else { FIRST_WITH_OUTPUT_NAME };
+        let needed = if kind == LibraryType::DYNAMIC { FIRST_WITH_EXTENSION } else { FIRST_WITH_OUTPUT_NAME };
         if self.header.patch < needed {
             let version = self.header.version();
             return Err(impossible_edit(format!("{kind} libraries of {version} have no install name"))

@@ -38,6 +38,8 @@ pub(super) struct Shared<'m, 'a> {
     pub(super) globals: FastMap<u32, VariableId>,
     /// The names of the functions of the program, by index in the module.
     pub(super) names: FastMap<u32, String>,
+    /// The kind of metadata that marks calls as precise.
+    pub(super) precise_kind: Option<u32>,
     /// The functions that are called, and whose code is elsewhere.
     pub(super) externals: Vec<u32>,
 }
@@ -57,6 +59,7 @@ pub(super) fn lift_all(
         resource_variables: FastMap::default(),
         globals: FastMap::default(),
         names: FastMap::default(),
+        precise_kind: module.metadata_kind(b"dx.precise"),
         externals: Vec::new(),
     };
     shared.add_resources(described);

@@ -573,10 +573,22 @@ impl Lifter<'_, '_, '_, '_> {
             let structs = &mut shared.program.structs;
             self.payload = Some(shared.types.data_type(pointee, None, Packing::Structured, structs));
         }
-        Some(match row.meaning {
+        let value = match row.meaning {
             Meaning::Bits => inputs.first().copied().unwrap_or_else(|| self.undefined(width, lanes)),
             Meaning::Operator(op) => self.add(op, width, lanes, &inputs),
             Meaning::Shader(op) => self.shader(op, width, lanes, &inputs),
+        };
+        self.function.values[value].is_precise |= self.has_precise_mark();
+        Some(value)
+    }
+
+    /// Returns whether the current call has the mark of `precise`.
+    fn has_precise_mark(&self) -> bool {
+        let Some(kind) = self.shared.precise_kind else { return false };
+        let attachments = &self.body.attachments;
+        let found = attachments.binary_search_by_key(&self.address, |attached| attached.0);
+        found.is_ok_and(|at| {
+            attachments[at].1.of(&self.body.attached).iter().any(|(attached, _)| *attached == kind)
         })
     }
 

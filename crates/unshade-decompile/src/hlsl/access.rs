@@ -636,7 +636,7 @@ impl Printer<'_> {
     /// Returns the first lanes of a value.
     pub(super) fn cut(&mut self, id: ValueId, lanes: u16, want: Kind) -> String {
         if self.function.lanes(id) <= lanes {
-            return self.value(id, want, 0);
+            return self.exact(id, want);
         }
         if self.function.op(id) == Op::Vector {
             let mut parts = Vec::new();
@@ -715,7 +715,7 @@ impl Printer<'_> {
                 _ => self.path_text(&root, &steps),
             };
             let text = if group.len() == usize::from(lanes) {
-                self.value(value, want, 0)
+                self.exact(value, want)
             } else {
                 self.part(value, group[0], group.len(), want)
             };
@@ -758,7 +758,12 @@ impl Printer<'_> {
     }
 
     /// Returns the target of an atomic operation, and its type; for a byte address buffer the method's object and offset.
-    fn atomic_target(&mut self, handle: ValueId, coordinates: ValueId, width: u8) -> (String, Option<Scalar>) {
+    fn atomic_target(
+        &mut self,
+        handle: ValueId,
+        coordinates: ValueId,
+        width: u8,
+    ) -> (String, Option<Scalar>) {
         let object = self.handle(handle);
         let shape = self.found(handle).map(|resource| resource.shape);
         match shape {

@@ -273,7 +273,8 @@ impl Printer<'_> {
         for (class, _) in places.outer {
             let ty = self.type_of(self.kinds[class], self.function.width(class), self.function.lanes(class));
             let name = self.name(class);
-            lines.push(plain(&format!("    {ty} {name};")));
+            let precise = if self.is_class_precise(class) { "precise " } else { "" };
+            lines.push(plain(&format!("    {precise}{ty} {name};")));
         }
         for variable in self.local_variables() {
             lines.push(plain(&format!("    {variable};")));
@@ -561,13 +562,13 @@ impl Printer<'_> {
             Op::Store(_) => {
                 let (target, scalar) = self.place(function.input(id, 0));
                 let want = scalar.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
-                let value = self.value(function.input(id, 1), want, 0);
+                let value = self.exact(function.input(id, 1), want);
                 self.line(&format!("{target} = {value};"));
             }
             Op::Return => {
                 let want = self.info.result.as_ref().and_then(DataType::scalar);
                 let want = want.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
-                let value = self.value(function.input(id, 0), want, 0);
+                let value = self.exact(function.input(id, 0), want);
                 self.line(&format!("return {value};"));
             }
             Op::Shader(op) => {
@@ -600,10 +601,62 @@ impl Printer<'_> {
         if is_declared {
             self.line(&format!("{name} = {text};"));
         } else {
-            let precise = if self.function.values[id].is_precise { "precise " } else { "" };
+            let precise = if self.is_precise(id) { "precise " } else { "" };
             let ty = self.type_of(kind, self.function.width(id), self.function.lanes(id));
             self.line(&format!("{precise}{ty} {name} = {text};"));
         }
+    }
+
+    /// Returns whether the text of a value has operations that must be done as the code says: those of other variables do not
+    /// count.
+    fn is_precise(&self, id: ValueId) -> bool {
+        let mut stack = vec![id];
+        let mut count = 0;
+        while let Some(at) = stack.pop() {
+            let value = &self.function.values[at];
+            if value.is_precise && self.function.width(at) > 1 {
+                return true;
+            }
+            count += 1;
+            for index in 0..self.function.inputs(at).len() {
+                let input = self.function.input(at, index);
+                if input != ValueId::NONE && !self.has_variable(input) && count < 1_000 {
+                    stack.push(input);
+                }
+            }
+        }
+        false
+    }
+
+    /// Returns whether a variable takes a value that is precise.
+    fn is_class_precise(&self, class: ValueId) -> bool {
+        let is_own = |id: ValueId| self.used[id] && self.variables.of(id) == class && self.has_variable(id);
+        let values = self.function.values.keys().filter(|id| is_own(*id));
+        values.into_iter().any(|id| {
+            if self.function.op(id) == Op::Phi {
+                let inputs = self.function.inputs(id).iter().filter(|input| **input != ValueId::NONE);
+                return inputs
+                    .map(|input| self.function.resolve(*input))
+                    .any(|input| !self.has_variable(input) && self.is_precise(input));
+            }
+            self.is_precise(id)
+        })
+    }
+
+    /// Returns the text of a value that is stored. A precise one is computed in a variable of its own, which says so.
+    pub(super) fn exact(&mut self, id: ValueId, want: Kind) -> String {
+        let text = self.value(id, want, 0);
+        if self.has_variable(id) || !self.is_precise(id) {
+            return text;
+        }
+        let kind = match want {
+            Kind::Known(kind) => kind,
+            _ => self.kinds[id],
+        };
+        let name = self.names.take("exact");
+        let ty = self.type_of(kind, self.function.width(id), self.function.lanes(id));
+        self.line(&format!("precise {ty} {name} = {text};"));
+        name
     }
 
     /// Returns the text that computes a value which has a variable.

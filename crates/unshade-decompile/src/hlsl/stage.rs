@@ -299,7 +299,7 @@ impl Printer<'_> {
             let names: String = LANES.iter().skip(column).take(lanes).collect();
             target = format!("{target}.{names}");
         }
-        let text = self.value(value, Kind::Known(element.scalar.kind), 0);
+        let text = self.exact(value, Kind::Known(element.scalar.kind));
         self.line(&format!("{target} = {text};"));
     }
 
