@@ -25,6 +25,8 @@ pub struct Schedule {
     pub statements: BlockMap<Vec<ValueId>>,
     /// Number of uses of each value.
     pub uses: ValueMap<u32>,
+    /// Whether all loops test at their start.
+    is_top_tested: bool,
     /// The block that computes each value.
     block_of: ValueMap<BlockId>,
     size: ValueMap<u32>,
@@ -44,11 +46,18 @@ enum User {
 impl Schedule {
     /// Creates the schedule.
     pub fn new(function: &Function, graph: &Graph, used: &ValueMap<bool>) -> Self {
+        Self::of_loops(function, graph, used, false)
+    }
+
+    /// Creates the schedule of a function whose loops all test at their start, if so said: what a loop computes for
+    /// its next round is then after the test.
+    pub fn of_loops(function: &Function, graph: &Graph, used: &ValueMap<bool>, is_top_tested: bool) -> Self {
         let count = function.values.len();
         let mut schedule = Self {
             inline: IdVec::filled(false, count),
             statements: IdVec::filled(Vec::new(), function.blocks.len()),
             uses: IdVec::filled(0, count),
+            is_top_tested,
             block_of: function.values.iter().map(|value| value.block).collect(),
             size: IdVec::filled(1, count),
         };
@@ -129,6 +138,7 @@ impl Schedule {
                             && function.blocks[block].effects.is_empty()
                             && function.blocks[block].predecessors.len() == 1
                             && is_between(function, block)
+                            && !(self.is_top_tested && is_whole_round(function, block))
                         {
                             function.blocks[block].predecessors[0]
                         } else {
@@ -408,6 +418,12 @@ enum InlineSite {
 /// Returns whether none of these statements has ordered effects.
 fn op_is_quiet(function: &Function, items: &[ValueId]) -> bool {
     items.iter().all(|id| !function.op(*id).is_effect())
+}
+
+/// Returns whether a block is all that a loop does after its test.
+fn is_whole_round(function: &Function, block: BlockId) -> bool {
+    let block = &function.blocks[block];
+    block.end.successors() == block.predecessors
 }
 
 /// Returns whether a block is an empty block on an edge.

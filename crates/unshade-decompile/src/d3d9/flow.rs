@@ -1,4 +1,5 @@
-//! Structured control flow to blocks. A loop counts down from the number of its repetitions; `loop` also counts in `aL`.
+//! Structured control flow to blocks. A loop counts up to the number of its repetitions, as FXC's loops do; `loop` also
+//! counts in `aL`.
 
 use super::lifter::{Lifter, MAX_LOOPS};
 use crate::dxbc::LiftError;
@@ -173,22 +174,38 @@ impl Lifter<'_> {
         let mut outer = None;
         if self.block.is_some() {
             let number = self.read(count, &[0]);
-            self.set_counter(depth, number);
+            let zero = self.number(0);
+            self.set_counter(depth, zero);
             if counts_in_register {
-                let [start, step] = [1, 2].map(|position| self.read(count, &[position]));
+                let [start, step] = self.start_and_step(count);
                 outer = Some((self.get(RegisterKind::LOOP, 0, 0), step));
                 self.set(RegisterKind::LOOP, 0, 0, start);
             }
             self.end_block(End::Goto(header));
             self.block = Some(header);
-            let left = self.counter(depth);
-            let zero = self.number(0);
-            let condition = self.add(Op::SignedLess, 1, 1, &[zero, left]);
+            let done = self.counter(depth);
+            let condition = self.add(Op::SignedLess, 1, 1, &[done, number]);
             self.end_block(End::Branch { condition, yes: body, no: exit });
         }
         self.enter(body);
         self.open.push(Construct::Loop { header, exit, outer });
         Some(())
+    }
+
+    /// Returns where `aL` starts, and its step. A constant that is one number in the table counts from zero in steps of
+    /// one: these are what the other components of its register are then set to. Of a register that no table names,
+    /// that is a guess.
+    fn start_and_step(&mut self, count: &Operand) -> [ValueId; 2] {
+        let is_defined = self.interface.defined.contains_key(&(count.kind(), count.number()));
+        if is_defined || self.interface.vectors.contains(&count.number()) {
+            return [1, 2].map(|position| self.read(count, &[position]));
+        }
+        if !self.interface.counts.contains(&count.number()) {
+            let note = format!("where aL starts, and its step, are in i{}: taken as 0 and 1", count.number());
+            let note = self.builder.function.notes.push(note);
+            self.add(Op::Unlifted(note), 32, 1, &[]);
+        }
+        [0, 1].map(|number| self.number(number))
     }
 
     fn end_loop(&mut self) -> Option<()> {
@@ -197,10 +214,10 @@ impl Lifter<'_> {
         self.open.pop();
         let depth = self.depth();
         if self.block.is_some() {
-            let left = self.counter(depth);
+            let done = self.counter(depth);
             let one = self.number(1);
-            let left = self.add(Op::Sub, 32, 1, &[left, one]);
-            self.set_counter(depth, left);
+            let done = self.add(Op::Add, 32, 1, &[done, one]);
+            self.set_counter(depth, done);
             if let Some((_, step)) = outer {
                 let counter = self.get(RegisterKind::LOOP, 0, 0);
                 let counter = self.add(Op::Add, 32, 1, &[counter, step]);

@@ -9,7 +9,7 @@ use unshade_dxbc::d3d9::operand::{Operand, RegisterKind};
 use unshade_ir::{Op, ShaderOp, ValueId};
 
 /// Instructions that are one operator, component by component.
-const OPERATORS: [(&str, Op); 18] = [
+const OPERATORS: [(&str, Op); 15] = [
     ("abs", Op::FloatAbs),
     ("add", Op::FloatAdd),
     ("cos", Op::Shader(ShaderOp::Cosine)),
@@ -17,22 +17,33 @@ const OPERATORS: [(&str, Op); 18] = [
     ("dsy", Op::Shader(ShaderOp::DerivativeYCoarse)),
     ("exp", Op::Shader(ShaderOp::Exp2)),
     ("frc", Op::Shader(ShaderOp::Fraction)),
-    ("log", Op::Shader(ShaderOp::Log2)),
     ("mad", Op::Shader(ShaderOp::MultiplyAdd)),
     ("max", Op::Shader(ShaderOp::FloatMax)),
     ("min", Op::Shader(ShaderOp::FloatMin)),
     ("mov", Op::Copy),
     ("mul", Op::FloatMul),
-    ("pow", Op::Shader(ShaderOp::Power)),
-    ("rsq", Op::Shader(ShaderOp::ReciprocalSqrt)),
     ("sin", Op::Shader(ShaderOp::Sine)),
     ("sub", Op::FloatSub),
     ("trunc", Op::Shader(ShaderOp::Truncate)),
 ];
 
+/// Instructions that take the magnitude of their first operand.
+const MAGNITUDES: [(&str, ShaderOp); 4] = [
+    ("log", ShaderOp::Log2),
+    ("logp", ShaderOp::Log2),
+    ("pow", ShaderOp::Power),
+    ("rsq", ShaderOp::ReciprocalSqrt),
+];
+
 /// Products of a vector with the rows of a matrix: the components of the vector, and the number of rows.
 const MATRICES: [(&str, u8, u32); 5] =
     [("m4x4", 4, 4), ("m4x3", 4, 3), ("m3x4", 3, 4), ("m3x3", 3, 3), ("m3x2", 3, 2)];
+
+/// Constants with which FXC moves angles to a range, as bits: 2 pi, -pi, 1 / 2 pi, and 0.5.
+const TWO_PI: u32 = 0x40c9_0fdb;
+const MINUS_PI: u32 = 0xc049_0fdb;
+const PART_OF_TURN: u32 = 0x3e22_f983;
+const HALF: u32 = 0x3f00_0000;
 
 /// The positions of all components.
 const ALL: [u8; 4] = [0, 1, 2, 3];
@@ -72,6 +83,15 @@ impl Lifter<'_> {
             let rounding = if mnemonic == "mov" { ShaderOp::Floor } else { ShaderOp::RoundEven };
             let rounded = self.lanewise(Op::Shader(rounding), 32, &[value]);
             return Some(self.lanewise(Op::Shader(ShaderOp::FloatToSigned), 32, &[rounded]));
+        }
+        if let Some((_, op)) = MAGNITUDES.iter().find(|row| row.0 == mnemonic) {
+            let mut inputs: Vec<ValueId> =
+                sources.iter().map(|operand| self.read(operand, &positions)).collect();
+            if inputs.len() != op.input_count() {
+                return None;
+            }
+            inputs[0] = self.magnitude(inputs[0]);
+            return Some(self.lanewise(Op::Shader(*op), 32, &inputs));
         }
         if let Some((_, op)) = OPERATORS.iter().find(|row| row.0 == mnemonic) {
             let inputs: Vec<ValueId> = sources.iter().map(|operand| self.read(operand, &positions)).collect();
@@ -124,6 +144,20 @@ impl Lifter<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Returns the magnitude of a value; the value itself where it is never negative.
+    fn magnitude(&mut self, value: ValueId) -> ValueId {
+        let function = &self.builder.function;
+        let is_square = |a: ValueId, b: ValueId| {
+            a == b || function.op(a) == function.op(b) && function.inputs(a) == function.inputs(b)
+        };
+        let is_positive = match function.op(value) {
+            Op::FloatAbs | Op::Shader(ShaderOp::Saturate | ShaderOp::Exp2) => true,
+            Op::Shader(ShaderOp::Dot) => is_square(function.input(value, 0), function.input(value, 1)),
+            _ => false,
+        };
+        if is_positive { value } else { self.lanewise(Op::FloatAbs, 32, &[value]) }
     }
 
     /// Returns the comparison that the controls of an instruction say.
@@ -212,6 +246,7 @@ impl Lifter<'_> {
             }
             "sincos" => {
                 let angle = self.read(first, &[0]);
+                let angle = self.before_reduction(angle);
                 let cosine = self.add(Op::Shader(ShaderOp::Cosine), 32, 1, &[angle]);
                 let sine = self.add(Op::Shader(ShaderOp::Sine), 32, 1, &[angle]);
                 Some(self.picked(target, [cosine, sine, sine, sine]))
@@ -233,6 +268,22 @@ impl Lifter<'_> {
             "lit" => Some(self.light(target, first)),
             _ => None,
         }
+    }
+
+    /// Returns the angle that code moves to the range of -pi to pi, as FXC does before `sincos`; else the angle itself.
+    fn before_reduction(&self, angle: ValueId) -> ValueId {
+        let function = &self.builder.function;
+        let sum_of = |id: ValueId, factor: u32, sum: u32| {
+            let is_sum = function.op(id) == Op::Shader(ShaderOp::MultiplyAdd);
+            let is_number = |index: usize, bits: u32| {
+                function.number(function.input(id, index)).is_some_and(|number| number as u32 == bits)
+            };
+            (is_sum && is_number(1, factor) && is_number(2, sum)).then(|| function.input(id, 0))
+        };
+        let turns = sum_of(angle, TWO_PI, MINUS_PI);
+        let turns = turns.filter(|turns| function.op(*turns) == Op::Shader(ShaderOp::Fraction));
+        let whole = turns.and_then(|turns| sum_of(function.input(turns, 0), PART_OF_TURN, HALF));
+        whole.unwrap_or(angle)
     }
 
     /// Lifts `lit`: 1, the diffuse part, the specular part, 1.

@@ -4,37 +4,73 @@
 //! the program uses are its elements.
 
 use crate::dxbc::{LiftError, MAX_SIZE};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use unshade_dxbc::d3d9::constants::{ConstantTable, DataType as TableType};
 use unshade_dxbc::d3d9::opcode::Opcode;
 use unshade_dxbc::d3d9::operand::{Operand, RegisterKind, USAGES};
 use unshade_dxbc::d3d9::{Instruction, Program};
-use unshade_ir::ResourceId;
+use unshade_dxbc::opcode::Class;
 use unshade_ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructType, StructTypes};
-use unshade_ir::shader::interface::{Binding, Element, Resource, ResourceClass, ShaderProgram, Shape};
+use unshade_ir::shader::interface::{
+    Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Variable, VariableSpace,
+};
+use unshade_ir::{ResourceId, VariableId};
 
 /// Maximum nesting of structures of the constant table.
 const MAX_DEPTH: usize = 8;
 
+/// Numbers of base types in the table.
+const BASE_BOOL: u16 = 1;
+const BASE_INT: u16 = 2;
+const BASE_FLOAT: u16 = 3;
+
+/// The number of the register that says which side of a triangle is seen.
+const FACE: u32 = 1;
+
 /// Maximum number of structures: those of hostile tables may share members many times over.
 const MAX_STRUCTURES: usize = 1 << 12;
 
-/// The sets of constants: what a table calls them, the kind of register, and the type of its components.
-const SETS: [(u16, RegisterKind, Scalar); 3] = [
-    (2, RegisterKind::CONSTANT, Scalar::FLOAT),
-    (1, RegisterKind::INTEGER, Scalar::INT),
-    (0, RegisterKind::BOOL, Scalar::BOOL),
+/// Maximum number of constant registers.
+const MAX_CONSTANTS: u32 = 1 << 13;
+
+/// A set of constants.
+#[derive(Debug)]
+struct Set {
+    /// What a table calls it.
+    number: u16,
+    kind: RegisterKind,
+    /// The type of its components.
+    scalar: Scalar,
+    letter: char,
+}
+
+/// The sets of constants.
+const SETS: [Set; 3] = [
+    Set { number: 2, kind: RegisterKind::CONSTANT, scalar: Scalar::FLOAT, letter: 'c' },
+    Set { number: 1, kind: RegisterKind::INTEGER, scalar: Scalar::INT, letter: 'i' },
+    Set { number: 0, kind: RegisterKind::BOOL, scalar: Scalar::BOOL, letter: 'b' },
 ];
+
+/// Products with matrices: the number of registers that their second operand is.
+const ROWS: [(&str, u32); 5] = [("m4x4", 4), ("m4x3", 3), ("m3x4", 4), ("m3x3", 3), ("m3x2", 2)];
 
 /// What a program declares.
 #[derive(Debug, Default)]
 pub(super) struct Interface {
     pub(super) inputs: Vec<Element>,
     pub(super) outputs: Vec<Element>,
-    /// The elements of registers, by kind and number; several where the components of one differ.
-    places: HashMap<(RegisterKind, u32), Vec<usize>>,
+    /// The elements of registers with the components that they have there, by kind and number; several where the
+    /// components of one differ.
+    places: HashMap<(RegisterKind, u32), Vec<(usize, u8)>>,
+    /// The components of registers that the program writes.
+    written: HashMap<(RegisterKind, u32), u8>,
+    /// Registers of integers that are one number of the table, and those that are a vector.
+    pub(super) counts: BTreeSet<u32>,
+    pub(super) vectors: BTreeSet<u32>,
     /// Values of constants that the program defines.
     pub(super) defined: HashMap<(RegisterKind, u32), [u32; 4]>,
+    /// Arrays of constants that the program defines, by their first register.
+    pub(super) arrays: BTreeMap<u32, VariableId>,
     /// The buffers of constants, by kind of register.
     pub(super) buffers: HashMap<RegisterKind, ResourceId>,
     /// Texture, sampler and shape by register.
@@ -44,7 +80,7 @@ pub(super) struct Interface {
 impl Interface {
     pub(super) fn read(program: &Program, shader: &mut ShaderProgram) -> Result<Self, LiftError> {
         let table = ConstantTable::of(program).transpose()?.unwrap_or_default();
-        let mut interface = Self::default();
+        let mut interface = Self { written: written(program), ..Self::default() };
         for instruction in &program.instructions {
             interface.declaration(program, instruction, &table, shader);
         }
@@ -61,16 +97,16 @@ impl Interface {
             interface.add(RegisterKind::COLOR, 0, ("COLOR", 0), 15, true);
         }
         interface.constants(program, &table, shader);
+        interface.tables(program, shader);
         Ok(interface)
     }
 
     /// Finds the element of a component of a register: its number, and the column.
     pub(super) fn place(&self, kind: RegisterKind, number: u32, component: u8) -> Option<(usize, u8)> {
         let list = if is_output(kind) { &self.outputs } else { &self.inputs };
-        self.places.get(&(kind, number))?.iter().find_map(|element| {
-            let found = &list[*element];
-            let column = component.checked_sub(found.column)?;
-            (column < found.columns).then_some((*element, column))
+        self.places.get(&(kind, number))?.iter().find_map(|(element, mask)| {
+            let is_here = mask >> (component & 3) & 1 == 1 && component < list[*element].columns;
+            is_here.then_some((*element, component))
         })
     }
 
@@ -99,8 +135,11 @@ impl Interface {
                     let usage = USAGES.get((token & 31) as usize).copied().unwrap_or("texcoord");
                     (usage.to_ascii_uppercase(), token >> 16 & 15)
                 });
-                let mask =
-                    if program.version.is_pixel() || is_output(kind) { operand.mask() as u8 } else { 15 };
+                let mask = match (kind, number) {
+                    (RegisterKind::MISCELLANEOUS, FACE) => 1,
+                    _ if program.version.is_pixel() || is_output(kind) => operand.mask() as u8,
+                    _ => 15,
+                };
                 let place = self.add(kind, number, (&semantic.0, semantic.1), mask, is_output(kind));
                 if operand.result_modifiers() & 4 != 0 && !is_output(kind) {
                     self.inputs[place].interpolation = "centroid";
@@ -129,6 +168,10 @@ impl Interface {
             let mask = match kind {
                 RegisterKind::DEPTH => 1,
                 RegisterKind::RASTERIZER if number > 0 => 1,
+                RegisterKind::MISCELLANEOUS if number == FACE => 1,
+                RegisterKind::RASTERIZER | RegisterKind::ATTRIBUTE | RegisterKind::OUTPUT => {
+                    self.written.get(&(kind, number)).copied().unwrap_or(15)
+                }
                 _ => 15,
             };
             self.add(kind, number, (&semantic, index), mask, is_output(kind));
@@ -161,8 +204,9 @@ impl Interface {
         is_output: bool,
     ) -> usize {
         let list = if is_output { &mut self.outputs } else { &mut self.inputs };
-        let column = if mask & 15 == 0 { 0 } else { mask.trailing_zeros() as u8 };
-        let columns = (8 - (mask & 15).leading_zeros() as u8).saturating_sub(column).max(1);
+        // Components are those of the semantic: an element that is read from its second one on has a first one.
+        let mask = if mask & 15 == 0 { 1 } else { mask & 15 };
+        let columns = 8 - mask.leading_zeros() as u8;
         list.push(Element {
             semantic: semantic.to_owned(),
             indices: vec![index],
@@ -171,11 +215,11 @@ impl Interface {
             interpolation: "",
             stream: 0,
             register: Some(number),
-            column,
-            used: (1 << columns) - 1,
+            column: 0,
+            used: mask,
         });
         let place = list.len() - 1;
-        self.places.entry((kind, number)).or_default().push(place);
+        self.places.entry((kind, number)).or_default().push((place, mask));
         place
     }
 
@@ -188,41 +232,63 @@ impl Interface {
             constant.set.0 == 3 && number >= first && number - first < u32::from(constant.count)
         });
         let name = constant.map(|constant| String::from_utf8_lossy(&constant.name).into_owned());
+        // A texture and a sampler that are two variables.
+        if let Some((sampler, texture)) = name.as_deref().and_then(|name| name.split_once('+')) {
+            self.pair([texture.into(), sampler.into()], number, shape, shader);
+            return;
+        }
         let name = match (name, constant) {
             (Some(name), Some(constant)) if constant.count > 1 => {
                 format!("{name}_{}", number - u32::from(constant.register))
             }
             (name, _) => name.unwrap_or_default(),
         };
-        let sampler_name = if name.is_empty() { String::new() } else { format!("{name}_sampler") };
-        let mut resource = resource(name, ResourceClass::ShaderResource, shape, number);
+        self.pair([name, String::new()], number, shape, shader);
+    }
+
+    /// Adds a texture and its sampler, with their names.
+    fn pair(
+        &mut self,
+        [texture, sampler]: [String; 2],
+        number: u32,
+        shape: Shape,
+        shader: &mut ShaderProgram,
+    ) {
+        let mut resource = resource(texture, ResourceClass::ShaderResource, shape, number);
         resource.element = Some(DataType::Vector(Scalar::FLOAT, 4));
         let texture = shader.resources.push(resource);
         let class = ResourceClass::Sampler;
-        let sampler = shader.resources.push(self::resource(sampler_name, class, Shape::Sampler, number));
+        let sampler = shader.resources.push(self::resource(sampler, class, Shape::Sampler, number));
         self.samplers.insert(number, (texture, sampler, shape));
     }
 
     /// Adds the buffers of constants that the program reads.
     fn constants(&mut self, program: &Program, table: &ConstantTable, shader: &mut ShaderProgram) {
-        for (number, (set, kind, scalar)) in (0..).zip(SETS) {
-            let operands = program.instructions.iter().flat_map(|instruction| &instruction.operands);
-            let numbers = operands.filter_map(|operand| match kind {
-                RegisterKind::CONSTANT => operand.constant(),
-                kind => (operand.kind() == kind).then(|| operand.number()),
-            });
-            let Some(last) = numbers.max() else { continue };
+        for (number, set) in (0..).zip(&SETS) {
+            let mut read = registers_read(program, set.kind);
+            read.retain(|register, _| !self.defined.contains_key(&(set.kind, *register)));
             let mut whole = StructType::default();
-            for constant in table.constants.iter().filter(|constant| constant.set.0 == set) {
-                let ty = data_type(table, &constant.data_type, scalar, &mut shader.structs, 0);
+            for constant in table.constants.iter().filter(|constant| constant.set.0 == set.number) {
+                let ty = data_type(table, &constant.data_type, set.scalar, &mut shader.structs, 0);
                 let Some(ty) = ty else { continue };
+                if set.kind == RegisterKind::INTEGER {
+                    let is_count = matches!(ty.innermost(), DataType::Scalar(_));
+                    let registers =
+                        (0..u32::from(constant.count)).map(|at| u32::from(constant.register) + at);
+                    if is_count { &mut self.counts } else { &mut self.vectors }.extend(registers);
+                }
                 let offset = 16 * u32::from(constant.register);
                 let name = String::from_utf8_lossy(&constant.name).into_owned();
                 push(&mut whole, name, offset, ty, &shader.structs);
+                let registers = u32::from(constant.register)..;
+                let count = u32::from(constant.count.max(1));
+                read.retain(|register, _| {
+                    !registers.clone().take(count as usize).any(|one| one == *register)
+                });
             }
+            self.unnamed(&read, set, &mut whole, shader);
             if whole.fields.is_empty() {
-                let row = Box::new(DataType::Vector(scalar, 4));
-                push(&mut whole, String::new(), 0, DataType::Array(row, last + 1), &shader.structs);
+                continue;
             }
             whole.fields.sort_by_key(|field| field.offset);
             let size = whole.size.next_multiple_of(16);
@@ -231,9 +297,96 @@ impl Interface {
                 resource(String::new(), ResourceClass::ConstantBuffer, Shape::ConstantBuffer, number);
             resource.element = Some(DataType::Struct(id));
             resource.size = size;
-            self.buffers.insert(kind, shader.resources.push(resource));
+            self.buffers.insert(set.kind, shader.resources.push(resource));
         }
     }
+
+    /// Makes arrays of the constants that the program defines and adds an address to: of all registers in a row.
+    fn tables(&mut self, program: &Program, shader: &mut ShaderProgram) {
+        for (base, is_relative) in registers_read(program, RegisterKind::CONSTANT) {
+            let row = |number: u32| self.defined.get(&(RegisterKind::CONSTANT, number));
+            if !is_relative || row(base).is_none() {
+                continue;
+            }
+            let first = (0..base).rev().take_while(|number| row(*number).is_some()).last().unwrap_or(base);
+            if self.arrays.contains_key(&first) {
+                continue;
+            }
+            let rows = (first..).map_while(row);
+            let values: Vec<u64> = rows.flatten().map(|value| u64::from(*value)).collect();
+            let row = Box::new(DataType::Vector(Scalar::FLOAT, 4));
+            let ty = DataType::Array(row, values.len() as u32 / 4);
+            let variable = Variable { name: String::new(), space: VariableSpace::Constant, ty, values };
+            self.arrays.insert(first, shader.variables.push(variable));
+        }
+    }
+
+    /// Declares registers that the table does not name: each for itself, or an array up to the next one where an
+    /// address is added.
+    fn unnamed(
+        &self,
+        read: &BTreeMap<u32, bool>,
+        set: &Set,
+        whole: &mut StructType,
+        shader: &mut ShaderProgram,
+    ) {
+        let named: Vec<u32> = whole.fields.iter().map(|field| field.offset / 16).collect();
+        let mut end = 0;
+        for (register, is_relative) in read {
+            if *register < end || *register >= MAX_CONSTANTS {
+                continue;
+            }
+            let row = match set.kind {
+                RegisterKind::CONSTANT => DataType::Vector(set.scalar, 4),
+                _ => DataType::Scalar(set.scalar),
+            };
+            let next = named.iter().copied().filter(|other| other > register).min().unwrap_or(MAX_CONSTANTS);
+            end = if *is_relative { next } else { register + 1 };
+            let ty = match end - register {
+                1 => row,
+                count => DataType::Array(Box::new(row), count),
+            };
+            let name = format!("{}{register}", set.letter);
+            push(whole, name, 16 * register, ty, &shader.structs);
+        }
+    }
+}
+
+/// Returns the registers of a kind that a program reads, and whether it adds an address to them.
+fn registers_read(program: &Program, kind: RegisterKind) -> BTreeMap<u32, bool> {
+    let mut found = BTreeMap::new();
+    for instruction in &program.instructions {
+        let row = instruction.opcode().row(program.version);
+        if row.is_none_or(|row| row.class == Class::Declaration) {
+            continue;
+        }
+        let rows =
+            row.and_then(|row| ROWS.iter().find(|known| known.0 == row.mnemonic)).map_or(1, |row| row.1);
+        for (index, operand) in instruction.operands.iter().enumerate() {
+            let number = match kind {
+                RegisterKind::CONSTANT => operand.constant(),
+                kind => (operand.kind() == kind).then(|| operand.number()),
+            };
+            let Some(number) = number else { continue };
+            let is_relative = operand.address(program.version).is_some();
+            for row in 0..if index == 2 { rows } else { 1 } {
+                *found.entry(number.saturating_add(row)).or_insert(false) |= is_relative;
+            }
+        }
+    }
+    found
+}
+
+/// Returns the components of output registers that a program writes.
+fn written(program: &Program) -> HashMap<(RegisterKind, u32), u8> {
+    let mut found = HashMap::new();
+    for instruction in &program.instructions {
+        let is_code = instruction.opcode() != Opcode::DECLARE && instruction.has_destination(program.version);
+        if let (true, Some(target)) = (is_code, instruction.operands.first()) {
+            *found.entry((target.kind(), target.number())).or_insert(0) |= target.mask() as u8;
+        }
+    }
+    found
 }
 
 /// Returns whether registers of a kind are outputs.
@@ -282,8 +435,8 @@ fn resource(name: String, class: ResourceClass, shape: Shape, register: u32) -> 
     }
 }
 
-/// Converts a type of the table. Every member starts a register, and the numbers are those of the set: integers in
-/// registers of floats are floats.
+/// Converts a type of the table. Every member starts a register. Integers and truth values in registers of floats keep
+/// their declared types, though the program reads floats.
 fn data_type(
     table: &ConstantTable,
     found: &TableType,
@@ -291,11 +444,21 @@ fn data_type(
     structs: &mut StructTypes,
     depth: usize,
 ) -> Option<DataType> {
-    let (rows, columns) = (u8::try_from(found.rows).ok()?, u8::try_from(found.columns).ok()?);
+    let scalar = match found.base {
+        BASE_BOOL => Scalar::BOOL,
+        BASE_INT => Scalar::INT,
+        BASE_FLOAT => Scalar::FLOAT,
+        _ => scalar,
+    };
     let element = match found.class {
         0 => DataType::Scalar(scalar),
         1 => DataType::vector(scalar, found.columns.clamp(1, 4)),
-        2 | 3 => DataType::Matrix { scalar, rows, columns, is_row_major: found.class == 2 },
+        2 | 3 => DataType::Matrix {
+            scalar,
+            rows: u8::try_from(found.rows).ok()?,
+            columns: u8::try_from(found.columns).ok()?,
+            is_row_major: found.class == 2,
+        },
         5 if depth < MAX_DEPTH => {
             let mut structure = StructType::default();
             let mut offset = 0;

@@ -10,7 +10,7 @@ use unshade_dxbc::d3d9::{Instruction, Program};
 use unshade_dxbc::print::Dialect;
 use unshade_ir::build::Builder;
 use unshade_ir::shader::vector;
-use unshade_ir::{BlockId, End, Function, NO_ADDRESS, Op, ShaderOp, ValueId};
+use unshade_ir::{BlockId, End, Function, NO_ADDRESS, Op, ShaderOp, Space, ValueId};
 
 /// Maximum number of instructions, those of subroutines each time that they are called.
 const MAX_INSTRUCTIONS: usize = 1 << 18;
@@ -223,16 +223,39 @@ impl<'p> Lifter<'p> {
         {
             return Some(values.iter().map(|value| self.number(*value)).collect());
         }
+        if let (Some(address), true) = (address, self.interface.defined.contains_key(&(kind, number))) {
+            return self.defined_row(number, &address);
+        }
         let resource = *self.interface.buffers.get(&kind)?;
         let (resource, none) = (self.number(resource.number()), self.undefined());
         let handle = self.add(Op::Shader(ShaderOp::Handle), 32, 1, &[resource, none]);
         let mut row = self.number(number);
         if let Some(address) = address {
-            let base = self.get(address.kind(), address.number(), address.swizzle()[0]);
-            row = if number == 0 { base } else { self.add(Op::Add, 32, 1, &[base, row]) };
+            row = self.index(&address, number);
         }
         let vector = self.add(Op::Shader(ShaderOp::LoadConstant), 32, 4, &[handle, row]);
         Some((0..4).map(|component| self.lane(vector, component)).collect())
+    }
+
+    /// Returns an address plus a number.
+    fn index(&mut self, address: &Operand, number: u32) -> ValueId {
+        let base = self.get(address.kind(), address.number(), address.swizzle()[0]);
+        let number = self.number(number);
+        if self.builder.function.number(number) == Some(0) {
+            return base;
+        }
+        self.add(Op::Add, 32, 1, &[base, number])
+    }
+
+    /// Reads a row of the constants that the program defines, by an address.
+    fn defined_row(&mut self, number: u32, address: &Operand) -> Option<Vec<ValueId>> {
+        let (first, variable) = self.interface.arrays.range(..=number).next_back()?;
+        let (first, variable) = (*first, self.number(variable.number()));
+        let array = self.add(Op::Shader(ShaderOp::Variable), 32, 1, &[variable]);
+        let index = self.index(address, number - first);
+        let place = self.add(Op::Shader(ShaderOp::Element), 32, 1, &[array, index]);
+        let row = self.add(Op::Load(Space::Constant(0)), 32, 4, &[place]);
+        Some((0..4).map(|component| self.lane(row, component)).collect())
     }
 
     /// Reads components at positions, with the modifier of the operand.

@@ -8,7 +8,8 @@
 //! | `flow` | structured control flow to blocks |
 //!
 //! Constants are three buffers, of floats, integers and truth values: a register is a row. A texture and its sampler,
-//! one thing in these models, are two resources with the same register.
+//! one thing in these models, are two resources with the same register. The sampler has a name only where FXC says that
+//! the two are different variables.
 //!
 //! Sources: Microsoft's reference of the vertex and pixel shader assembly.
 

@@ -1,5 +1,6 @@
 //! Declarations of a program: structures, constant buffers, resources, variables; and the names of all of them.
 
+use super::legacy;
 use super::names::{Names, identifier};
 use super::spelling;
 use crate::ir::hash::FastMap;
@@ -28,6 +29,18 @@ impl Naming {
     pub(super) fn new(program: &ShaderProgram, names: &mut Names) -> Self {
         let mut naming = Self::default();
         for (id, resource) in program.resources.entries() {
+            if legacy::is_legacy(program) {
+                if let Some(wanted) = legacy::wanted_name(resource) {
+                    // A texture may be in several pairs with samplers.
+                    let known = program.resources.entries().find(|(other, known)| {
+                        let is_same = known.name == resource.name && known.class == resource.class;
+                        is_same && !known.name.is_empty() && naming.resources.contains_key(other)
+                    });
+                    let known = known.map(|(other, _)| naming.resource(other).to_owned());
+                    naming.resources.insert(id, known.unwrap_or_else(|| names.take(&wanted)));
+                }
+                continue;
+            }
             let wanted = match resource.binding {
                 _ if !resource.name.is_empty() => resource.name.clone(),
                 Some(binding) => {
@@ -74,6 +87,7 @@ impl Naming {
     /// Names the members of a structure: among all global names, or among themselves.
     fn name_fields(&mut self, program: &ShaderProgram, id: StructId, global: Option<&mut Names>) {
         let mut own = Names::new();
+        let is_shared = global.is_some() && legacy::is_legacy(program);
         let names = global.unwrap_or(&mut own);
         let fields = &program.structs[id].fields;
         let name = |(field, names): (&crate::ir::shader::data_type::StructField, &mut Names)| match field
@@ -85,9 +99,19 @@ impl Naming {
         };
         let mut all = Vec::with_capacity(fields.len());
         for field in fields {
-            all.push(name((field, names)));
+            // A constant of an old shader model may be in several sets.
+            let known = if is_shared { self.global_name(program, id, &field.name) } else { None };
+            all.push(known.unwrap_or_else(|| name((field, names))));
         }
         self.fields.insert(id, all);
+    }
+
+    /// Returns the name of a member of another structure whose members are global.
+    fn global_name(&self, program: &ShaderProgram, id: StructId, name: &str) -> Option<String> {
+        self.global_members.values().filter(|other| **other != id).find_map(|other| {
+            let at = program.structs[*other].fields.iter().position(|field| field.name == name)?;
+            self.fields.get(other)?.get(at).cloned()
+        })
     }
 
     pub(super) fn resource(&self, id: ResourceId) -> &str {
@@ -159,8 +183,11 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         lines.push("};".into());
         lines.push(String::new());
     }
+    if legacy::is_legacy(program) {
+        lines.extend(legacy::resources(program, naming));
+    }
     for (id, resource) in program.resources.entries() {
-        if resource.binding.is_none() {
+        if resource.binding.is_none() || legacy::is_legacy(program) {
             continue;
         }
         if is_constant(resource) {

@@ -5,6 +5,7 @@
 
 use super::function::Printer;
 use super::spelling::{self, Helper, HelperFunction};
+use super::legacy;
 use crate::ir::shader::data_type::{Scalar, ScalarKind};
 use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Lanes, Op, ValueId};
@@ -146,6 +147,9 @@ impl Printer<'_> {
                 Kind::Known(kind) => kind,
                 _ => self.kinds[id],
             };
+            if kind == ScalarKind::Float && self.has_no_literal(number) {
+                self.unknown.push(format!("the number {}", f32::from_bits(number as u32)));
+            }
             let text = literal(number, kind, self.function.width(id));
             return Text::new(&text, if text.starts_with('-') { p::UNARY } else { p::POSTFIX }, kind)
                 .wrapped(least);
@@ -187,6 +191,9 @@ impl Printer<'_> {
             let ty = spelling::vector(Scalar::BOOL, lanes);
             return Text::new(format!("({ty}){}", text.wrapped(p::UNARY)), p::UNARY, want);
         }
+        if legacy::is_legacy(self.program) {
+            return self.legacy_conversion(text, want, width, lanes);
+        }
         let is_bits = text.kind == ScalarKind::Float || want == ScalarKind::Float;
         if !is_bits && text.kind != ScalarKind::Bool && want != ScalarKind::Bool {
             let ty = self.type_of(want, width, lanes);
@@ -225,6 +232,9 @@ impl Printer<'_> {
         let function = self.function;
         let kind = self.kinds[id];
         let width = function.width(id);
+        if let Some(text) = self.legacy_value(id) {
+            return text;
+        }
         if let Some(&(op, operator, level)) = BINARY.iter().find(|row| row.0 == function.op(id)) {
             return self.binary(id, op, operator, level, want);
         }
@@ -346,6 +356,7 @@ impl Printer<'_> {
     fn swaps_operands(&self, op: Op, a: ValueId, b: ValueId) -> bool {
         let is_number = |id: ValueId| self.function.number(id).is_some();
         self.program.model.0 < 6
+            && (!legacy::is_legacy(self.program) || self.is_computed(a) && self.is_computed(b))
             && matches!(op, Op::FloatMul | Op::FloatAdd | Op::Add | Op::And | Op::Or | Op::Xor | Op::Mul)
             && !is_number(a)
             && !is_number(b)

@@ -90,7 +90,9 @@ pub(super) fn declared(
                 ShaderOp::LoadPatchConstant => &info.patch,
                 _ => &info.inputs,
             };
-            elements.get(number(function.input(id, 0))?).map(|element| element.scalar.kind)
+            let element = elements.get(number(function.input(id, 0))?)?;
+            // Inputs of old shader models are floats, also those that are declared as integers.
+            Some(if super::legacy::is_legacy(program) { ScalarKind::Float } else { element.scalar.kind })
         }
         Op::Shader(ShaderOp::LoadRaw) if function.width(id) == 32 => Some(ScalarKind::Unsigned),
         Op::Shader(ShaderOp::LoadStructured) => {
@@ -140,6 +142,9 @@ fn constant_kind(
     let handle = function.input(load, 0);
     let number = function.number(function.input(handle, 0))?;
     let resource = program.resources.get(ResourceId::new(number as u32))?;
+    if super::legacy::holds_floats(program, resource) {
+        return Some(ScalarKind::Float);
+    }
     let Some(element) = &resource.element else { return Some(ScalarKind::Unsigned) };
     let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), 16);
     offset.constant = offset.constant.wrapping_add(u32::from(lane) * program.bytes(function.width(load)));
@@ -208,8 +213,10 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
     for block in &mut function.blocks {
         block.phis.retain(|phi| used[*phi]);
     }
-    let kinds = kinds::find(&function, &|id| declared(program, info, naming, &function, id));
-    let schedule = Schedule::new(&function, &graph, &used);
+    let declared_kind = |id: ValueId| declared(program, info, naming, &function, id);
+    let kinds = super::legacy::known_kinds(program, &function, &declared_kind)
+        .unwrap_or_else(|| kinds::find(&function, &declared_kind));
+    let schedule = Schedule::of_loops(&function, &graph, &used, super::legacy::is_legacy(program));
     let can_share = |a: ValueId, b: ValueId| {
         function.width(a) == function.width(b)
             && function.lanes(a) == function.lanes(b)
@@ -461,7 +468,8 @@ impl Printer<'_> {
             }
             Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
                 let text = self.condition((*condition, *holds));
-                self.braced(&format!("while ({text})"), body);
+                let attribute = super::legacy::loop_attribute(self.program);
+                self.braced(&format!("{attribute}while ({text})"), body);
             }
             Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
                 self.line("do");

@@ -8,6 +8,7 @@
 //! | [`expression`] | expressions, with conversions between kinds of numbers |
 //! | [`constant_buffer`] | members of constant buffers and structures from offsets |
 //! | [`matrix`] | products of matrices and vectors |
+//! | [`legacy`] | the dialect of shader models 1 to 3 |
 //! | [`access`] | operations of resources |
 //! | [`stage`] | operations of stages: inputs, outputs, streams, meshes, rays |
 //! | [`ray_query`] | ray queries |
@@ -22,6 +23,7 @@ mod declaration;
 mod expression;
 mod function;
 mod matrix;
+mod legacy;
 mod names;
 mod ray_query;
 mod signature;
@@ -63,7 +65,8 @@ impl Hlsl {
 /// Prints a program that a front end lifted.
 pub fn print(mut program: ShaderProgram) -> Hlsl {
     shader::simplify_all(&mut program);
-    let mut hlsl = Hlsl { profile: program.profile(), ..Hlsl::default() };
+    legacy::prepare(&mut program);
+    let mut hlsl = Hlsl { profile: profile(&program), ..Hlsl::default() };
     if program.stage != Stage::Library {
         hlsl.entry = program.functions.first().map(|entry| entry.name.clone()).unwrap_or_default();
     }
@@ -96,6 +99,11 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
     }
     hlsl.lines.extend(bodies);
     hlsl
+}
+
+/// Returns the profile to compile a program with.
+fn profile(program: &ShaderProgram) -> String {
+    if legacy::is_legacy(program) { legacy::profile(program) } else { program.profile() }
 }
 
 /// Returns the functions in the order in which they are printed: each after those that it calls, and after the one that

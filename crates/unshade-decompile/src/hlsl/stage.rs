@@ -226,6 +226,10 @@ impl Printer<'_> {
                 self.line(&format!("{array}[{primitive}] = {indices};"));
             }
             ShaderOp::Discard => {
+                if let Some(text) = self.clip(inputs[0]) {
+                    self.line(&format!("{text};"));
+                    return true;
+                }
                 let condition = self.value(inputs[0], Kind::Known(ScalarKind::Bool), 0);
                 match condition.as_str() {
                     "true" => self.line("discard;"),
