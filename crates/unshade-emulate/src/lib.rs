@@ -19,6 +19,7 @@
 //! | [`interpret`] | runs kernels from their intermediate representation |
 //! | [`trial`] | launches on invented inputs |
 //! | [`sanitize`] | checks that find all faults of a launch |
+//! | [`shader`] | runs graphics and compute shaders of Direct3D |
 //! | [`fault`], `locate`, `symbols` | errors of a launch, their places, names of functions |
 //!
 //! ```
@@ -60,6 +61,7 @@ mod program;
 mod races;
 pub mod sanitize;
 mod schedule;
+pub mod shader;
 mod special;
 pub mod stack;
 pub mod surface;

@@ -1,0 +1,274 @@
+//! Functions prepared for running: the order of steps in each block, the slots of values, and where branches meet again.
+//!
+//! Pure values have no order. Each is computed in its block, before its first user there: an effect, another pure value,
+//! the end of the block, or a phi of the next one. Values that have no user in their block are computed at its end. Since
+//! a value's block dominates its users, and phis only change on the edges into their block, that is always in time.
+//!
+//! A value has a slot for each lane of its vector; a slot has a number for each lane of the wave.
+
+use super::fault::Reason;
+use unshade_core::graph;
+use unshade_ir::hash::FastMap;
+use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes, path_at};
+use unshade_ir::shader::interface::{ShaderFunction, ShaderProgram};
+use unshade_ir::{BlockId, BlockMap, End, Function, IdVec, Op, ResourceId, ShaderOp, ValueId, ValueMap, VariableId};
+
+/// The slot of a value that nothing reads.
+const NO_SLOT: u32 = u32::MAX;
+
+/// A function prepared for running.
+pub(super) struct Code<'p> {
+    pub(super) info: &'p ShaderFunction,
+    pub(super) function: &'p Function,
+    /// The values that a block computes, in order.
+    pub(super) steps: BlockMap<Vec<ValueId>>,
+    /// The block where the branches at the end of a block meet again.
+    pub(super) meeting: BlockMap<Option<BlockId>>,
+    slots: ValueMap<u32>,
+    /// Number of slots.
+    pub(super) count: u32,
+    /// Constants with their slots.
+    pub(super) constants: Vec<(u32, u64)>,
+    /// The types of places.
+    pub(super) places: FastMap<ValueId, DataType>,
+    /// The kinds of numbers that come from elements, resources and variables.
+    pub(super) declared: FastMap<ValueId, ScalarKind>,
+}
+
+impl<'p> Code<'p> {
+    /// Prepares a function of a program.
+    pub(super) fn new(program: &'p ShaderProgram, info: &'p ShaderFunction) -> Result<Self, Reason> {
+        let function = &info.function;
+        let used = function.used();
+        let mut code = Self {
+            info,
+            function,
+            steps: IdVec::filled(Vec::new(), function.blocks.len()),
+            meeting: meetings(function),
+            slots: IdVec::filled(NO_SLOT, function.values.len()),
+            count: 0,
+            constants: Vec::new(),
+            places: FastMap::default(),
+            declared: FastMap::default(),
+        };
+        for (id, value) in function.values.entries() {
+            let is_needed = used[id] || value.op.is_effect();
+            if !is_needed || value.width == 0 || function.is_replaced(id) {
+                continue;
+            }
+            code.slots[id] = code.count;
+            code.count = code.count.checked_add(u32::from(value.lanes)).ok_or(Reason::Memory)?;
+            if let Op::Constant(number) = value.op {
+                code.constants.push((code.slots[id], number));
+            }
+        }
+        code.order(&used)?;
+        for id in function.values.keys() {
+            place(program, info, &mut code.places, id);
+        }
+        for id in function.values.keys() {
+            if let Some(kind) = declared(program, info, &code.places, id) {
+                code.declared.insert(id, kind);
+            }
+        }
+        Ok(code)
+    }
+
+    /// Returns the first slot of a value.
+    #[inline]
+    pub(super) fn slot(&self, id: ValueId) -> usize {
+        self.slots[id] as usize
+    }
+
+    /// Returns whether a value has a slot.
+    pub(super) fn has_slot(&self, id: ValueId) -> bool {
+        self.slots.get(id).is_some_and(|slot| *slot != NO_SLOT)
+    }
+
+    /// Orders the values of each block.
+    fn order(&mut self, used: &ValueMap<bool>) -> Result<(), Reason> {
+        let function = self.function;
+        let mut pure: BlockMap<Vec<ValueId>> = IdVec::filled(Vec::new(), function.blocks.len());
+        for (id, value) in function.values.entries() {
+            let is_leaf = matches!(value.op, Op::Constant(_) | Op::Phi | Op::Undefined);
+            if used[id] && !function.is_replaced(id) && !value.op.is_effect() && !is_leaf {
+                pure[value.block].push(id);
+            }
+        }
+        let mut is_done = IdVec::filled(false, function.values.len());
+        for (block, contents) in function.blocks.entries() {
+            let effects = contents.effects.iter().filter(|effect| !function.is_replaced(**effect));
+            for &root in effects.chain(&pure[block]) {
+                self.compute(block, root, &mut is_done)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a value to the steps of a block, after the pure values of the block that it needs.
+    fn compute(&mut self, block: BlockId, root: ValueId, is_done: &mut ValueMap<bool>) -> Result<(), Reason> {
+        let function = self.function;
+        let mut stack = vec![(root, 0)];
+        while let Some((id, next)) = stack.last_mut() {
+            let id = *id;
+            if is_done[id] {
+                stack.pop();
+                continue;
+            }
+            let Some(&input) = function.inputs(id).get(*next) else {
+                is_done[id] = true;
+                self.steps[block].push(id);
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            if input == ValueId::NONE {
+                continue;
+            }
+            let input = function.resolve(input);
+            let value = &function.values[input];
+            let is_leaf = matches!(value.op, Op::Constant(_) | Op::Phi | Op::Undefined);
+            if !is_done[input] && !is_leaf && value.block == block {
+                // An effect that comes later, or a circle.
+                if value.op.is_effect() || stack.len() > function.values.len() {
+                    return Err(Reason::Unsound);
+                }
+                stack.push((input, 0));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the block where the branches of each block meet: its immediate post-dominator.
+fn meetings(function: &Function) -> BlockMap<Option<BlockId>> {
+    let count = function.blocks.len();
+    let exit = count as u32;
+    let mut edges = Vec::new();
+    for (id, block) in function.blocks.entries() {
+        let mut is_end = true;
+        block.end.each_successor(&mut |to| {
+            is_end = false;
+            edges.push((to.number(), id.number()));
+        });
+        if is_end {
+            edges.push((exit, id.number()));
+        }
+    }
+    let dominators = graph::Graph::new(count + 1, &edges).dominators(exit);
+    let found = |id: BlockId| dominators.immediate(id.number()).filter(|block| *block != exit).map(BlockId::new);
+    function.blocks.keys().map(found).collect()
+}
+
+/// Finds the type of a place, and of those that it is in.
+fn place(program: &ShaderProgram, info: &ShaderFunction, places: &mut FastMap<ValueId, DataType>, id: ValueId) {
+    let function = &info.function;
+    let mut chain = Vec::new();
+    let mut at = id;
+    while !places.contains_key(&at) && chain.len() < 64 {
+        let Op::Shader(op) = function.op(at) else { break };
+        let number = |index: usize| function.number(function.input(at, index)).unwrap_or(u64::MAX) as usize;
+        let ty = match op {
+            ShaderOp::Element | ShaderOp::Field => {
+                chain.push(at);
+                at = function.input(at, 0);
+                continue;
+            }
+            ShaderOp::Variable => {
+                program.variables.get(VariableId::new(number(0) as u32)).map(|variable| variable.ty.clone())
+            }
+            ShaderOp::ArgumentPlace => info.parameters.get(number(0)).map(|parameter| parameter.ty.clone()),
+            ShaderOp::MeshPayload => info.attributes.payload.clone(),
+            _ => None,
+        };
+        let Some(ty) = ty else { break };
+        places.insert(at, ty);
+        break;
+    }
+    while let Some(id) = chain.pop() {
+        let Some(base) = places.get(&function.input(id, 0)) else { break };
+        let number = function.number(function.input(id, 1)).unwrap_or(0) as usize;
+        let (_, ty) = match function.op(id) {
+            Op::Shader(ShaderOp::Field) => field(base, number, &program.structs),
+            _ => element(base, &program.structs),
+        };
+        places.insert(id, ty);
+    }
+}
+
+/// Returns the kind of number that an element, resource or variable says a value is.
+fn declared(
+    program: &ShaderProgram,
+    info: &ShaderFunction,
+    places: &FastMap<ValueId, DataType>,
+    id: ValueId,
+) -> Option<ScalarKind> {
+    let function = &info.function;
+    let number = |id: ValueId| function.number(id).and_then(|number| u32::try_from(number).ok());
+    // Rows of constant buffers have a kind for each lane.
+    let (access, lane) = match function.op(id) {
+        Op::Lanes(lanes) => (function.input(id, 0), u32::from(lanes.numbers()[0])),
+        _ => (id, 0),
+    };
+    let input = |index: usize| function.input(access, index);
+    let op = match function.op(access) {
+        Op::Load(_) => return places.get(&input(0)).and_then(DataType::scalar).map(|scalar| scalar.kind),
+        Op::Shader(op) => op,
+        _ => return None,
+    };
+    if op == ShaderOp::LoadInput {
+        return info.inputs.get(number(input(0))? as usize).map(|element| element.scalar.kind);
+    }
+    if function.op(input(0)) != Op::Shader(ShaderOp::Handle) {
+        return None;
+    }
+    let resource = program.resources.get(ResourceId::new(number(function.input(input(0), 0))?))?;
+    let element = resource.element.as_ref()?;
+    let (offset, packing) = match op {
+        ShaderOp::LoadConstant => (number(input(1))?.checked_mul(16)?, Packing::Constant),
+        ShaderOp::LoadStructured => (number(input(2)).unwrap_or(0), Packing::Structured),
+        ShaderOp::LoadRaw => return None,
+        _ => return element.scalar().map(|scalar| scalar.kind),
+    };
+    let offset = offset.checked_add(lane * u32::from(function.width(access)) / 8)?;
+    path_at(element, offset, packing, &program.structs).map(|found| found.1.kind)
+}
+
+/// Returns the distance of the elements of a place, and their type.
+pub(super) fn element(ty: &DataType, structs: &StructTypes) -> (u32, DataType) {
+    match ty {
+        DataType::Array(element, _) => (Packing::Structured.stride(element, structs), (**element).clone()),
+        DataType::Vector(scalar, _) => (scalar.bytes(), DataType::Scalar(*scalar)),
+        DataType::Matrix { scalar, columns, .. } => {
+            let row = DataType::vector(*scalar, u16::from(*columns));
+            (scalar.bytes() * u32::from(*columns), row)
+        }
+        ty => (4, ty.clone()),
+    }
+}
+
+/// Returns the offset of a member of a place, and its type.
+pub(super) fn field(ty: &DataType, number: usize, structs: &StructTypes) -> (u32, DataType) {
+    match ty {
+        DataType::Struct(id) => match structs.get(*id).and_then(|structure| structure.fields.get(number)) {
+            Some(field) => (field.offset, field.ty.clone()),
+            None => (0, DataType::Scalar(Scalar::UINT)),
+        },
+        // Types of the language are vectors and scalars of 4 bytes: at most four numbers each.
+        DataType::Named(_) => (16 * number as u32, DataType::Vector(Scalar::FLOAT, 4)),
+        // A matrix is a structure with one member.
+        ty => (0, ty.clone()),
+    }
+}
+
+/// Returns the block that follows for a value of the condition or selector.
+pub(super) fn target(end: &End, selector: u64) -> Option<BlockId> {
+    match end {
+        End::Open | End::Return => None,
+        End::Goto(to) => Some(*to),
+        End::Branch { yes, no, .. } => Some(if selector & 1 != 0 { *yes } else { *no }),
+        End::Switch { cases, otherwise, .. } => {
+            cases.iter().find(|case| case.0 == selector).map(|case| case.1).or(*otherwise)
+        }
+    }
+}
