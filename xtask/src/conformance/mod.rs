@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile) or shader (hlsl), or a hundred times as many mutants per chip (sass), or change
+    /// every N-th function (decompile) or shader (hlsl, hlsl-run), or a hundred times as many mutants per chip (sass), or change
     /// this many bytes (metallib-flips), or this many mutants (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts, dxil-text, hlsl), or the WGSL in these folders (naga); or list
+    /// or the containers in these folders (dxil-parts, dxil-text, hlsl, hlsl-run), or the WGSL in these folders (naga); or list
     /// what carving finds in these folders (carve).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     /// The language of the decompiler (decompile, decompile-run, decompile-loop).
     #[arg(long, value_enum, default_value_t = Language::Cuda)]
     language: Language,
-    /// Write failures to this folder (decompile, hlsl).
+    /// Write failures to this folder (decompile, hlsl, hlsl-run).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
     /// Compile the true sources instead of decompiled texts (hlsl).
@@ -153,6 +153,8 @@ enum Format {
     Ghidra,
     /// Decompile shaders to HLSL, compile the text with DXC and FXC, and compare the programs.
     Hlsl,
+    /// Run shaders in the interpreter, beside what the decompiler makes of them.
+    HlslRun,
     /// Compare kernels of MLX with the headers from which they are compiled.
     MetalHeaders,
     /// Take Metal libraries apart, link them again, and compare symbols with llvm-nm.
@@ -216,6 +218,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             folders: &args.packages,
             sample: args.sample,
             sources: args.sources,
+            failures: args.failures.as_deref(),
+        }),
+        Format::HlslRun => hlsl::runs::run(&hlsl::Options {
+            folders: &args.packages,
+            sample: args.sample,
+            sources: false,
             failures: args.failures.as_deref(),
         }),
         Format::MetalHeaders => metal::headers::run(),

@@ -6,9 +6,9 @@ use super::lanewise::each;
 use super::machine::{Frame, Machine, Wave, lanes_of};
 use super::resource::{self, Bound, Place, bound};
 use super::variable;
+use unshade_ir::ValueId;
 use unshade_ir::shader::ShaderOp;
 use unshade_ir::shader::interface::{ResourceClass, Shape};
-use unshade_ir::ValueId;
 
 /// What an access of a resource does.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,14 @@ enum Form {
 
 impl<'p> Machine<'p> {
     /// Runs an operation that computes a place or a handle, or an atomic one. Returns whether it is one.
-    pub(super) fn place(&mut self, code: &Code<'p>, wave: &mut Wave, id: ValueId, op: ShaderOp, mask: u32) -> bool {
+    pub(super) fn place(
+        &mut self,
+        code: &Code<'p>,
+        wave: &mut Wave,
+        id: ValueId,
+        op: ShaderOp,
+        mask: u32,
+    ) -> bool {
         let function = code.function;
         let [base, second] = [0, 1].map(|index| function.input(id, index));
         let constant = |id: ValueId| function.number(id).unwrap_or(0);
@@ -118,7 +125,9 @@ impl<'p> Machine<'p> {
             ShaderOp::LoadConstant => Form::Bytes(16),
             ShaderOp::LoadRaw | ShaderOp::StoreRaw => Form::Bytes(1),
             ShaderOp::LoadStructured | ShaderOp::StoreStructured => Form::Structured,
-            ShaderOp::LoadBuffer | ShaderOp::StoreBuffer | ShaderOp::LoadTexture | ShaderOp::StoreTexture => Form::Texels,
+            ShaderOp::LoadBuffer | ShaderOp::StoreBuffer | ShaderOp::LoadTexture | ShaderOp::StoreTexture => {
+                Form::Texels
+            }
             ShaderOp::AtomicResource(_) | ShaderOp::CompareExchangeResource => {
                 return self.atomic_resource(code, wave, id, op, mask).map(|()| true);
             }
@@ -153,7 +162,8 @@ impl<'p> Machine<'p> {
         thread: usize,
         bound: Bound<'p>,
     ) -> Option<u64> {
-        let [first, second] = [1, 2].map(|index| frame.read(code, code.function.input(id, index), 0, thread) as u32);
+        let [first, second] =
+            [1, 2].map(|index| frame.read(code, code.function.input(id, index), 0, thread) as u32);
         match form {
             Form::Structured => {
                 let stride = bound.resource.size.max(4);
@@ -176,9 +186,10 @@ impl<'p> Machine<'p> {
     ) -> Result<(), Reason> {
         let (width, lanes) = (code.function.width(id), usize::from(code.function.lanes(id)));
         let address = self.address(code, frame, id, form, thread, bound);
+        let bytes = u64::from(self.program.bytes(width));
         let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
         for lane in 0..lanes {
-            let at = address.map(|address| address + lane as u64 * u64::from(width / 8));
+            let at = address.map(|address| address + lane as u64 * bytes);
             let number = at.map_or(0, |at| memory.read(at, width));
             frame.write(code, id, lane, thread, number);
         }
@@ -195,14 +206,17 @@ impl<'p> Machine<'p> {
         bound: Bound<'p>,
     ) -> Result<(), Reason> {
         let value = code.function.input(id, if form == Form::Structured { 3 } else { 2 });
-        let Some(address) = self.address(code, frame, id, form, thread, bound).filter(|_| value != ValueId::NONE) else {
+        let Some(address) =
+            self.address(code, frame, id, form, thread, bound).filter(|_| value != ValueId::NONE)
+        else {
             return Ok(());
         };
         let width = code.function.width(value);
+        let bytes = u64::from(self.program.bytes(width));
         let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
         for lane in 0..usize::from(code.function.lanes(value)) {
             let number = frame.read(code, value, lane, thread);
-            memory.write(address + lane as u64 * u64::from(width / 8), width, number);
+            memory.write(address + lane as u64 * bytes, width, number);
         }
         Ok(())
     }
@@ -225,7 +239,8 @@ impl<'p> Machine<'p> {
             _ => ValueId::NONE,
         };
         // Views of unordered access have one level.
-        let has_level = bound.resource.class == ResourceClass::ShaderResource || bound.resource.shape.is_multisampled();
+        let has_level =
+            bound.resource.class == ResourceClass::ShaderResource || bound.resource.shape.is_multisampled();
         if level != ValueId::NONE && has_level {
             place[4] = frame.read(code, level, 0, thread) as u32;
         }
@@ -309,7 +324,8 @@ impl<'p> Machine<'p> {
             let Some(frame) = wave.frame() else { return Err(Reason::Unsound) };
             let bound = bound(self.program, frame.read(code, handle, 0, thread))?;
             let level = frame.read(code, level, 0, thread) as u32;
-            let has_levels = bound.resource.class == ResourceClass::ShaderResource && !bound.resource.shape.is_multisampled();
+            let has_levels = bound.resource.class == ResourceClass::ShaderResource
+                && !bound.resource.shape.is_multisampled();
             let length = self.resources.of(bound, self.inputs, &mut self.budget)?.len();
             let sizes = resource::dimensions(bound, length, if has_levels { level } else { 0 });
             for (lane, size) in sizes.into_iter().enumerate() {
@@ -323,7 +339,9 @@ impl<'p> Machine<'p> {
 /// Returns the place of a texel: as many coordinates as the resource has.
 fn coordinates(code: &Code<'_>, frame: &Frame, id: ValueId, thread: usize, bound: Bound<'_>) -> Place {
     let mut place = [0; 5];
-    for (lane, coordinate) in place.iter_mut().enumerate().take(bound.resource.shape.coordinates().clamp(1, 4)) {
+    for (lane, coordinate) in
+        place.iter_mut().enumerate().take(bound.resource.shape.coordinates().clamp(1, 4))
+    {
         *coordinate = frame.read(code, id, lane, thread) as u32;
     }
     place
@@ -341,7 +359,9 @@ fn components(bound: Bound<'_>) -> usize {
 /// Returns what an atomic operation makes of a number.
 fn changed(op: ShaderOp, old: u64, first: u64, second: u64, width: u8) -> u64 {
     match op {
-        ShaderOp::AtomicVariable(op) | ShaderOp::AtomicResource(op) => resource::atomic(op, old, first, width),
+        ShaderOp::AtomicVariable(op) | ShaderOp::AtomicResource(op) => {
+            resource::atomic(op, old, first, width)
+        }
         _ if old == first => second,
         _ => old,
     }

@@ -11,7 +11,9 @@ use unshade_core::graph;
 use unshade_ir::hash::FastMap;
 use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes, path_at};
 use unshade_ir::shader::interface::{ShaderFunction, ShaderProgram};
-use unshade_ir::{BlockId, BlockMap, End, Function, IdVec, Op, ResourceId, ShaderOp, ValueId, ValueMap, VariableId};
+use unshade_ir::{
+    BlockId, BlockMap, End, Function, IdVec, Op, ResourceId, ShaderOp, ValueId, ValueMap, VariableId,
+};
 
 /// The slot of a value that nothing reads.
 const NO_SLOT: u32 = u32::MAX;
@@ -156,17 +158,23 @@ fn meetings(function: &Function) -> BlockMap<Option<BlockId>> {
         }
     }
     let dominators = graph::Graph::new(count + 1, &edges).dominators(exit);
-    let found = |id: BlockId| dominators.immediate(id.number()).filter(|block| *block != exit).map(BlockId::new);
+    let found =
+        |id: BlockId| dominators.immediate(id.number()).filter(|block| *block != exit).map(BlockId::new);
     function.blocks.keys().map(found).collect()
 }
 
 /// Finds the type of a place, and of those that it is in.
-fn place(program: &ShaderProgram, info: &ShaderFunction, places: &mut FastMap<ValueId, DataType>, id: ValueId) {
+fn place(
+    program: &ShaderProgram,
+    info: &ShaderFunction,
+    places: &mut FastMap<ValueId, DataType>,
+    id: ValueId,
+) {
     let function = &info.function;
     let mut chain = Vec::new();
     let mut at = id;
     while !places.contains_key(&at) && chain.len() < 64 {
-        let Op::Shader(op) = function.op(at) else { break };
+        let Some(Op::Shader(op)) = op_of(function, at) else { break };
         let number = |index: usize| function.number(function.input(at, index)).unwrap_or(u64::MAX) as usize;
         let ty = match op {
             ShaderOp::Element | ShaderOp::Field => {
@@ -211,7 +219,7 @@ fn declared(
         _ => (id, 0),
     };
     let input = |index: usize| function.input(access, index);
-    let op = match function.op(access) {
+    let op = match op_of(function, access)? {
         Op::Load(_) => return places.get(&input(0)).and_then(DataType::scalar).map(|scalar| scalar.kind),
         Op::Shader(op) => op,
         _ => return None,
@@ -219,7 +227,7 @@ fn declared(
     if op == ShaderOp::LoadInput {
         return info.inputs.get(number(input(0))? as usize).map(|element| element.scalar.kind);
     }
-    if function.op(input(0)) != Op::Shader(ShaderOp::Handle) {
+    if op_of(function, input(0)) != Some(Op::Shader(ShaderOp::Handle)) {
         return None;
     }
     let resource = program.resources.get(ResourceId::new(number(function.input(input(0), 0))?))?;
@@ -232,6 +240,11 @@ fn declared(
     };
     let offset = offset.checked_add(lane * u32::from(function.width(access)) / 8)?;
     path_at(element, offset, packing, &program.structs).map(|found| found.1.kind)
+}
+
+/// Returns the operator of a value; `None` if there is no value.
+fn op_of(function: &Function, id: ValueId) -> Option<Op> {
+    function.values.get(id).map(|value| value.op)
 }
 
 /// Returns the distance of the elements of a place, and their type.

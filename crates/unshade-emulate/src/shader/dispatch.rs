@@ -50,7 +50,11 @@ pub fn run(program: &ShaderProgram, inputs: &Inputs, limits: Limits) -> Result<O
         }
         Stage::Hull => hull(&mut machine, &mut outputs)?,
         Stage::Compute | Stage::Mesh | Stage::Amplification => groups(&mut machine, &mut outputs)?,
-        stage => return Err(Reason::Stage(if stage == Stage::Library { "library" } else { stage.attribute() }).into()),
+        stage => {
+            return Err(
+                Reason::Stage(if stage == Stage::Library { "library" } else { stage.attribute() }).into()
+            );
+        }
     }
     memory(machine, &mut outputs);
     Ok(outputs)
@@ -113,7 +117,12 @@ fn groups(machine: &mut Machine<'_>, outputs: &mut Outputs) -> Result<(), Fault>
             }
         }
         if machine.program.stage == Stage::Mesh {
-            outputs.meshes.push(mesh(&waves, machine.mesh_counts.unwrap_or_default(), &entry.outputs, &entry.patch));
+            outputs.meshes.push(mesh(
+                &waves,
+                machine.mesh_counts.unwrap_or_default(),
+                &entry.outputs,
+                &entry.patch,
+            ));
         }
         for (wave, _) in &waves {
             machine.release(wave);

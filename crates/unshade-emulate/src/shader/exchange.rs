@@ -8,9 +8,9 @@ use super::lanewise::each;
 use super::machine::{Frame, LANES, lanes_of};
 use super::number::{self, decode, encode};
 use unshade_ir::fold::masked;
+use unshade_ir::shader::data_type::ScalarKind;
 use unshade_ir::shader::{QuadDirection, ShaderOp, Signedness, WaveOp};
 use unshade_ir::{Op, ValueId};
-use unshade_ir::shader::data_type::ScalarKind;
 
 /// Runs an operation. Returns whether it is one of these.
 pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: ShaderOp, mask: u32) -> bool {
@@ -21,7 +21,11 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
         1 if thread < LANES => frame.read(code, value, lane, thread),
         _ => 0,
     };
-    let holds = |frame: &Frame| lanes_of(mask).filter(|thread| read(frame, 0, *thread) & 1 != 0).fold(0_u32, |set, lane| set | 1 << lane);
+    let holds = |frame: &Frame| {
+        lanes_of(mask)
+            .filter(|thread| read(frame, 0, *thread) & 1 != 0)
+            .fold(0_u32, |set, lane| set | 1 << lane)
+    };
     let below = |thread: usize| (1_u32 << thread) - 1;
     let first = mask.trailing_zeros() as usize;
     match op {
@@ -30,10 +34,12 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
         ShaderOp::WaveLaneCount => each(code, frame, id, mask, |_, _, _| LANES as u64),
         ShaderOp::WaveAnyTrue => each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame) != 0)),
         ShaderOp::WaveAllTrue => each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame) == mask)),
-        ShaderOp::WaveBallot => each(code, frame, id, mask, |frame, lane, _| {
-            if lane == 0 { u64::from(holds(frame)) } else { 0 }
-        }),
-        ShaderOp::WaveCountBits => each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame).count_ones())),
+        ShaderOp::WaveBallot => {
+            each(code, frame, id, mask, |frame, lane, _| if lane == 0 { u64::from(holds(frame)) } else { 0 })
+        }
+        ShaderOp::WaveCountBits => {
+            each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame).count_ones()))
+        }
         ShaderOp::WavePrefixCountBits => each(code, frame, id, mask, |frame, _, thread| {
             u64::from((holds(frame) & below(thread)).count_ones())
         }),
@@ -46,7 +52,8 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
         }),
         ShaderOp::WaveMatch => each(code, frame, id, mask, |frame, lane, thread| {
             let lanes = usize::from(function.lanes(value));
-            let is_same = |other: &usize| (0..lanes).all(|lane| read(frame, lane, *other) == read(frame, lane, thread));
+            let is_same =
+                |other: &usize| (0..lanes).all(|lane| read(frame, lane, *other) == read(frame, lane, thread));
             let set = lanes_of(mask).filter(is_same).fold(0_u64, |set, lane| set | 1 << lane);
             if lane == 0 { set } else { 0 }
         }),
@@ -74,19 +81,50 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
         }),
         ShaderOp::WaveReduce(reduction, signedness) => {
             let kind = kind_of(code, value, signedness);
-            reduce(code, frame, id, mask, |_| mask, |frame, lane, thread| read(frame, lane, thread), reduction, kind);
+            reduce(
+                code,
+                frame,
+                id,
+                mask,
+                |_| mask,
+                |frame, lane, thread| read(frame, lane, thread),
+                reduction,
+                kind,
+            );
         }
         ShaderOp::WavePrefix(reduction, signedness) => {
             let kind = kind_of(code, value, signedness);
-            reduce(code, frame, id, mask, |thread| mask & below(thread), |frame, lane, thread| read(frame, lane, thread), reduction, kind);
+            reduce(
+                code,
+                frame,
+                id,
+                mask,
+                |thread| mask & below(thread),
+                |frame, lane, thread| read(frame, lane, thread),
+                reduction,
+                kind,
+            );
         }
         ShaderOp::WaveMultiPrefix(reduction, signedness) => {
             let kind = kind_of(code, value, signedness);
-            let chosen: Vec<u32> = (0..LANES).map(|thread| frame.read(code, second, 0, thread) as u32).collect();
+            let chosen: Vec<u32> =
+                (0..LANES).map(|thread| frame.read(code, second, 0, thread) as u32).collect();
             let set = |thread: usize| mask & below(thread) & chosen[thread];
-            reduce(code, frame, id, mask, set, |frame, lane, thread| read(frame, lane, thread), reduction, kind);
+            reduce(
+                code,
+                frame,
+                id,
+                mask,
+                set,
+                |frame, lane, thread| read(frame, lane, thread),
+                reduction,
+                kind,
+            );
         }
-        ShaderOp::DerivativeXCoarse | ShaderOp::DerivativeYCoarse | ShaderOp::DerivativeXFine | ShaderOp::DerivativeYFine => {
+        ShaderOp::DerivativeXCoarse
+        | ShaderOp::DerivativeYCoarse
+        | ShaderOp::DerivativeXFine
+        | ShaderOp::DerivativeYFine => {
             each(code, frame, id, mask, |frame, lane, thread| {
                 let is_x = matches!(op, ShaderOp::DerivativeXCoarse | ShaderOp::DerivativeXFine);
                 let is_fine = matches!(op, ShaderOp::DerivativeXFine | ShaderOp::DerivativeYFine);
@@ -192,8 +230,20 @@ fn combined(op: WaveOp, kind: ScalarKind, width: u8, a: u64, b: u64) -> u64 {
     let is_float = kind == ScalarKind::Float;
     let is_signed = kind == ScalarKind::Signed;
     let operator = match op {
-        WaveOp::Sum => if is_float { Op::FloatAdd } else { Op::Add },
-        WaveOp::Product => if is_float { Op::FloatMul } else { Op::Mul },
+        WaveOp::Sum => {
+            if is_float {
+                Op::FloatAdd
+            } else {
+                Op::Add
+            }
+        }
+        WaveOp::Product => {
+            if is_float {
+                Op::FloatMul
+            } else {
+                Op::Mul
+            }
+        }
         WaveOp::And => Op::And,
         WaveOp::Or => Op::Or,
         WaveOp::Xor => Op::Xor,

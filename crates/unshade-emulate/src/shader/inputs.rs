@@ -95,7 +95,11 @@ impl Inputs {
     /// Invents all inputs of a program.
     pub fn generated(program: &ShaderProgram, seed: u64) -> Self {
         let mut inputs = Self {
-            groups: if matches!(program.stage, Stage::Mesh | Stage::Amplification) { [1; 3] } else { [2, 1, 1] },
+            groups: if matches!(program.stage, Stage::Mesh | Stage::Amplification) {
+                [1; 3]
+            } else {
+                [2, 1, 1]
+            },
             count: 8,
             seed,
             ranges: program.resources.iter().map(|resource| range(program, resource)).collect(),
@@ -130,7 +134,8 @@ impl Inputs {
     /// bounded.
     pub(super) fn range(&self, register: Register) -> Option<&Range> {
         self.ranges.iter().find(|range| {
-            let is_inside = range.count.is_none_or(|count| register.number.wrapping_sub(range.first.number) < count);
+            let is_inside =
+                range.count.is_none_or(|count| register.number.wrapping_sub(range.first.number) < count);
             range.first.class == register.class
                 && range.first.space == register.space
                 && register.number >= range.first.number
@@ -154,7 +159,8 @@ impl Inputs {
         match range.texel {
             Some(scalar) => Contents::Texels(scalar),
             None => {
-                let of = hash(&[register.class as u64, u64::from(register.space), u64::from(register.number)]);
+                let of =
+                    hash(&[register.class as u64, u64::from(register.space), u64::from(register.number)]);
                 Contents::Bytes(fill::bytes(&range.leaves, range.stride, range.elements, self.seed, of))
             }
         }
@@ -184,7 +190,9 @@ impl Inputs {
         ]);
         let is_flat = element.interpolation == "nointerpolation" || scalar.kind != ScalarKind::Float;
         match of.stage {
-            Stage::Pixel if is_flat => fill::number(scalar, self.seed, hash(&[key, u64::from(lane / 4), vertex])),
+            Stage::Pixel if is_flat => {
+                fill::number(scalar, self.seed, hash(&[key, u64::from(lane / 4), vertex]))
+            }
             Stage::Pixel => {
                 let (x, y) = pixel(lane);
                 let slope = |number: u64| unit(hash(&[key, number])) * 0.25;

@@ -119,7 +119,8 @@ fn whole(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: ShaderOp, mask: u3
         (0..count).map(|lane| decode(frame.read(code, id, lane, thread), width)).collect()
     };
     let unary = |op: ShaderOp, number: f64| {
-        number::operate(Op::Shader(op), &[encode(number, width)], width, width).map_or(0.0, |bits| decode(bits, width))
+        number::operate(Op::Shader(op), &[encode(number, width)], width, width)
+            .map_or(0.0, |bits| decode(bits, width))
     };
     match op {
         ShaderOp::Dot => each(code, frame, id, mask, |frame, _, thread| {

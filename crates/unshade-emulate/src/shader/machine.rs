@@ -141,7 +141,11 @@ impl Wave {
 }
 
 impl<'p> Machine<'p> {
-    pub(super) fn new(program: &'p ShaderProgram, inputs: &'p Inputs, mut budget: Budget) -> Result<Self, Fault> {
+    pub(super) fn new(
+        program: &'p ShaderProgram,
+        inputs: &'p Inputs,
+        mut budget: Budget,
+    ) -> Result<Self, Fault> {
         let layout = Layout::new(program)?;
         budget.allocate(layout.group as usize)?;
         let mut codes = Vec::new();
@@ -196,7 +200,9 @@ impl<'p> Machine<'p> {
         result_lanes: usize,
     ) -> Result<(), Reason> {
         let code = self.codes.get(function).and_then(Option::as_ref).ok_or_else(|| {
-            Reason::Function(self.program.functions.get(function).map_or_else(String::new, |info| info.name.clone()))
+            Reason::Function(
+                self.program.functions.get(function).map_or_else(String::new, |info| info.name.clone()),
+            )
         })?;
         let count = code.count as usize * LANES;
         self.budget.allocate(count * 8)?;

@@ -14,9 +14,9 @@
 //! | signed division by 0, or that overflows | all ones, remainder 0; the dividend, remainder 0 |
 //! | float to integer | the nearest integer of the range towards zero; 0 for NaN |
 
+use unshade_ir::Op;
 use unshade_ir::fold::{fold, masked, signed};
 use unshade_ir::shader::{ShaderOp, Signedness};
-use unshade_ir::Op;
 
 /// Returns the number with the bits of a half.
 pub(super) fn half_to_float(bits: u16) -> f64 {
@@ -41,7 +41,8 @@ pub(super) fn float_to_half(number: f64) -> u16 {
         return sign | 0x7c00;
     }
     // Units of the last place: powers of two from -24 on.
-    let exponent = if magnitude < 2f64.powi(-14) { -14 } else { magnitude.log2().floor().clamp(-14.0, 15.0) as i32 };
+    let exponent =
+        if magnitude < 2f64.powi(-14) { -14 } else { magnitude.log2().floor().clamp(-14.0, 15.0) as i32 };
     let units = (magnitude / 2f64.powi(exponent - 10)).round_ties_even() as u16;
     let base = ((exponent + 14) as u16) << 10;
     // Normal numbers have the unit 1024 as the lowest bit of the exponent.
@@ -162,8 +163,20 @@ fn extreme(a: f64, b: f64, is_larger: bool) -> f64 {
     match () {
         () if a.is_nan() => b,
         () if b.is_nan() => a,
-        () if a == b => if a.is_sign_negative() == is_larger { b } else { a },
-        () => if (a < b) == is_larger { b } else { a },
+        () if a == b => {
+            if a.is_sign_negative() == is_larger {
+                b
+            } else {
+                a
+            }
+        }
+        () => {
+            if (a < b) == is_larger {
+                b
+            } else {
+                a
+            }
+        }
     }
 }
 
@@ -220,8 +233,10 @@ fn integers(op: ShaderOp, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
     let (x, y) = (signed(a, width), signed(b, width));
     let top = u64::from(width) - 1;
     let or_none = |found: Option<u64>| found.unwrap_or(masked(u64::MAX, out));
-    let zeros = |number: u64| (number != 0).then(|| u64::from(number.leading_zeros()) + u64::from(width) - 64);
-    let signs = |number: i64| zeros(masked((if number < 0 { !number } else { number }).cast_unsigned(), width));
+    let zeros =
+        |number: u64| (number != 0).then(|| u64::from(number.leading_zeros()) + u64::from(width) - 64);
+    let signs =
+        |number: i64| zeros(masked((if number < 0 { !number } else { number }).cast_unsigned(), width));
     let value = match op {
         ShaderOp::SignedMin => x.min(y).cast_unsigned(),
         ShaderOp::SignedMax => x.max(y).cast_unsigned(),
@@ -241,7 +256,9 @@ fn integers(op: ShaderOp, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
         ShaderOp::ExtractBits(signedness) => extract(a as u32, b as u32, c as u32, signedness),
         ShaderOp::InsertBits => insert(a as u32, b as u32, c as u32, at(3) as u32),
         ShaderOp::MaskedSumOfDifferences => u64::from(differences(a as u32, b as u32).wrapping_add(c as u32)),
-        ShaderOp::Dot4Add(signedness) => u64::from(dot4(b as u32, c as u32, signedness).wrapping_add(a as u32)),
+        ShaderOp::Dot4Add(signedness) => {
+            u64::from(dot4(b as u32, c as u32, signedness).wrapping_add(a as u32))
+        }
         ShaderOp::NonUniform => a,
         ShaderOp::IsResident => u64::from(a != 0),
         _ => return None,
@@ -273,7 +290,10 @@ fn insert(width: u32, offset: u32, bits: u32, number: u32) -> u64 {
 /// Returns the sum of differences of bytes whose reference is not zero.
 fn differences(reference: u32, source: u32) -> u32 {
     let pairs = reference.to_le_bytes().into_iter().zip(source.to_le_bytes());
-    pairs.filter(|(reference, _)| *reference != 0).map(|(reference, source)| u32::from(reference.abs_diff(source))).sum()
+    pairs
+        .filter(|(reference, _)| *reference != 0)
+        .map(|(reference, source)| u32::from(reference.abs_diff(source)))
+        .sum()
 }
 
 fn dot4(a: u32, b: u32, signedness: Signedness) -> u32 {
@@ -281,7 +301,8 @@ fn dot4(a: u32, b: u32, signedness: Signedness) -> u32 {
         Signedness::Signed => i32::from(byte.cast_signed()),
         Signedness::Unsigned => i32::from(byte),
     };
-    let products = a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| wide(a).wrapping_mul(wide(b)));
+    let products =
+        a.to_le_bytes().into_iter().zip(b.to_le_bytes()).map(|(a, b)| wide(a).wrapping_mul(wide(b)));
     products.fold(0_i32, i32::wrapping_add).cast_unsigned()
 }
 
@@ -343,7 +364,10 @@ mod tests {
         assert_eq!(of(ShaderOp::FirstBitHighSigned, 0xffff_ffff), 0xffff_ffff);
         assert_eq!(of(ShaderOp::ReverseBits, 1), 0x8000_0000);
         let fields = [8, 28, 0xa000_0000];
-        assert_eq!(operate(Op::Shader(ShaderOp::ExtractBits(Signedness::Unsigned)), &fields, 32, 32), Some(10));
+        assert_eq!(
+            operate(Op::Shader(ShaderOp::ExtractBits(Signedness::Unsigned)), &fields, 32, 32),
+            Some(10)
+        );
         let fields = [4, 4, 0xff, 0x1203];
         assert_eq!(operate(Op::Shader(ShaderOp::InsertBits), &fields, 32, 32), Some(0x12f3));
     }

@@ -223,9 +223,11 @@ impl Outputs {
             };
             found.same(&name, &a.len(), &b.len());
             for (at, (a, b)) in a.chunks(4).zip(b.chunks(4)).enumerate() {
-                let [a, b] = [a, b].map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)));
+                let [a, b] =
+                    [a, b].map(|word| word.iter().rev().fold(0, |all, byte| all << 8 | u64::from(*byte)));
                 // Words that look like floats are compared as such.
-                let is_float = [a, b].iter().all(|bits| *bits == 0 || (64..192).contains(&(bits >> 23 & 0xff)));
+                let is_float =
+                    [a, b].iter().all(|bits| *bits == 0 || (64..192).contains(&(bits >> 23 & 0xff)));
                 let scalar = if is_float { Scalar::FLOAT } else { Scalar::UINT };
                 let [a, b] = [a, b].map(|bits| Number { bits, scalar });
                 found.count(&|| format!("{name} byte {}", 4 * at), a, b);

@@ -10,9 +10,9 @@ use super::inputs::{Contents, HEAP, Inputs, Register};
 use std::collections::BTreeMap;
 use unshade_ir::fold::masked;
 use unshade_ir::hash::FastMap;
+use unshade_ir::shader::AtomicOp;
 use unshade_ir::shader::data_type::{DataType, Scalar};
 use unshade_ir::shader::interface::{Resource, ResourceClass, ShaderProgram, Shape};
-use unshade_ir::shader::AtomicOp;
 use unshade_ir::{ResourceId, fold};
 
 /// The sizes of all textures: width, height, depth or layers, levels, samples.
@@ -55,7 +55,10 @@ pub(super) fn handle(resource: u64, index: u64) -> u64 {
 /// Returns what a handle refers to.
 pub(super) fn bound(program: &ShaderProgram, handle: u64) -> Result<Bound<'_>, Reason> {
     let id = ResourceId::new((handle >> 32) as u32);
-    let resource = program.resources.get(id).ok_or_else(|| Reason::Unsupported("access of an unknown resource".into()))?;
+    let resource = program
+        .resources
+        .get(id)
+        .ok_or_else(|| Reason::Unsupported("access of an unknown resource".into()))?;
     let first = resource.binding.map_or(0, |binding| binding.register);
     let register = Register {
         class: resource.class,

@@ -110,7 +110,8 @@ impl<'p> Machine<'p> {
         mask: u32,
     ) -> Result<bool, Reason> {
         let component = code.function.number(code.function.input(id, 0)).unwrap_or(0) as usize;
-        let threads = self.program.functions.first().and_then(|entry| entry.attributes.threads).unwrap_or([1; 3]);
+        let threads =
+            self.program.functions.first().and_then(|entry| entry.attributes.threads).unwrap_or([1; 3]);
         let stage = self.program.stage;
         let (first, group, helpers, instance) = (wave.first, wave.group, wave.helpers, wave.instance);
         let Some(frame) = wave.frame() else { return Err(Reason::Unsound) };
@@ -125,9 +126,11 @@ impl<'p> Machine<'p> {
             match op {
                 ShaderOp::GroupId => u64::from(group[component]),
                 ShaderOp::GroupThreadId => u64::from(in_group(thread, component)),
-                ShaderOp::DispatchThreadId => {
-                    u64::from(group[component].wrapping_mul(threads[component]).wrapping_add(in_group(thread, component)))
-                }
+                ShaderOp::DispatchThreadId => u64::from(
+                    group[component]
+                        .wrapping_mul(threads[component])
+                        .wrapping_add(in_group(thread, component)),
+                ),
                 ShaderOp::DomainLocation => {
                     let (u, v) = (f64::from(number % 4) / 8.0 + 0.0625, f64::from(number / 4) / 8.0 + 0.0625);
                     encode([u, v, 1.0 - u - v][component], 32)
@@ -255,7 +258,8 @@ impl<'p> Machine<'p> {
         self.with_memories(wave, 1 << thread, |memories, frame, thread| {
             found.0 = [0, 1, 2].map(|index| frame.read(code, inputs[index], 0, thread) as u32);
             let place = frame.read(code, inputs[3], 0, thread);
-            found.1 = (0..size.min(1 << 14)).map(|at| memories.read(place + u64::from(at), 1) as u8).collect();
+            found.1 =
+                (0..size.min(1 << 14)).map(|at| memories.read(place + u64::from(at), 1) as u8).collect();
         });
         self.dispatches.push(found);
     }
@@ -318,7 +322,8 @@ fn emit(code: &Code<'_>, wave: &mut Wave, id: ValueId, op: ShaderOp, mask: u32) 
             lane.events.push(Event::Cut(stream));
             continue;
         }
-        let is_of_stream = |slot: &Slot| elements.get(slot.0 as usize).is_some_and(|element| element.stream == stream);
+        let is_of_stream =
+            |slot: &Slot| elements.get(slot.0 as usize).is_some_and(|element| element.stream == stream);
         let written = lane.outputs.iter().filter(|(slot, _)| is_of_stream(slot));
         let vertex = written.map(|(slot, number)| (*slot, *number)).collect();
         lane.events.push(Event::Vertex(stream, vertex));

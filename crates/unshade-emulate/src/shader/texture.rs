@@ -135,7 +135,8 @@ impl<'p> Machine<'p> {
         for index in 4..4 + arguments {
             let input = function.input(id, index);
             let is_channel = op == ShaderOp::GatherCompare && index == 4;
-            let lanes = if input == ValueId::NONE || is_channel { 0 } else { usize::from(function.lanes(input)) };
+            let lanes =
+                if input == ValueId::NONE || is_channel { 0 } else { usize::from(function.lanes(input)) };
             // A scalar in the place of a vector counts for all of its lanes.
             let is_vector = matches!(op, ShaderOp::SampleGradient | ShaderOp::SampleCompareGradient);
             let lanes = if is_vector && lanes > 0 { texture.resource.shape.dimensions() } else { lanes };
@@ -165,18 +166,33 @@ impl<'p> Machine<'p> {
 
 /// Returns a colour as bits of what the texture holds.
 fn of_colour(colour: f64, scalar: Scalar, op: ShaderOp, width: u8) -> u64 {
-    let is_integer = matches!(scalar.kind, ScalarKind::Signed | ScalarKind::Unsigned) || op == ShaderOp::GatherRaw;
+    let is_integer =
+        matches!(scalar.kind, ScalarKind::Signed | ScalarKind::Unsigned) || op == ShaderOp::GatherRaw;
     let is_comparison = op.result() == unshade_ir::shader::OperandKind::Float;
     if is_integer && !is_comparison { (colour * 8.0) as u64 } else { encode(colour, width) }
 }
 
 /// Returns how much coordinates change in a quad.
-fn slope(code: &Code<'_>, frame: &Frame, coordinates: ValueId, dimensions: usize, (thread, mask): (usize, u32)) -> f64 {
-    let along = |is_x: bool, lane: usize| derivative(code, frame, coordinates, (lane, thread), (is_x, false), mask).abs();
+fn slope(
+    code: &Code<'_>,
+    frame: &Frame,
+    coordinates: ValueId,
+    dimensions: usize,
+    (thread, mask): (usize, u32),
+) -> f64 {
+    let along = |is_x: bool, lane: usize| {
+        derivative(code, frame, coordinates, (lane, thread), (is_x, false), mask).abs()
+    };
     (0..dimensions).map(|lane| along(true, lane) + along(false, lane)).sum()
 }
 
-fn calculate_level(code: &Code<'_>, frame: &mut Frame, id: ValueId, (thread, mask): (usize, u32), texture: Bound<'_>) {
+fn calculate_level(
+    code: &Code<'_>,
+    frame: &mut Frame,
+    id: ValueId,
+    (thread, mask): (usize, u32),
+    texture: Bound<'_>,
+) {
     let [coordinates, is_clamped] = [2, 3].map(|index| code.function.input(id, index));
     let is_clamped = code.function.number(is_clamped) != Some(0);
     let slope = slope(code, frame, coordinates, texture.resource.shape.dimensions(), (thread, mask));

@@ -22,6 +22,7 @@ mod layout;
 mod oracle;
 mod recompile;
 mod report;
+pub(super) mod runs;
 mod sources;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
