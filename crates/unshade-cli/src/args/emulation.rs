@@ -8,9 +8,9 @@ use clap::Args as ClapArgs;
 pub(crate) struct LaunchArgs {
     /// A file, `file!path/inside`, or `-` for standard input
     pub(crate) file: std::ffi::OsString,
-    /// The kernel, mangled or not, or `#12` as `unshade list` numbers it
-    pub(crate) kernel: String,
-    /// Number of blocks in x, y and z
+    /// The kernel, mangled or not, or `#12` as `unshade list` numbers it; shaders need none
+    pub(crate) kernel: Option<String>,
+    /// Number of blocks in x, y and z; of a shader, of groups
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1")]
     pub(crate) grid: Sizes,
     /// Number of threads per block in x, y and z
@@ -47,9 +47,21 @@ pub(crate) struct LaunchArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) launch: LaunchArgs,
-    /// Print the buffer of parameter N (from 0) with `N=print`, or write it with `N=PATH`
+    /// Print the buffer of parameter N (from 0) with `N=print`, or write it with `N=PATH`; of a shader, N is a register
     #[arg(long, value_name = "N=WHERE")]
     pub(crate) out: Vec<String>,
+    /// What a register of a shader holds: t0, u1, b0, u2.space1 (syntax below)
+    #[arg(long, value_name = "REGISTER=VALUE")]
+    pub(crate) bind: Vec<String>,
+    /// The components of an input of a shader, for all vertices or pixels
+    #[arg(long, value_name = "SEMANTIC=NUMBERS", allow_hyphen_values = true)]
+    pub(crate) input: Vec<String>,
+    /// Invent what is not given of a shader from another seed
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Number of vertices, primitives or pixels of a shader
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=32))]
+    pub(crate) count: u32,
     /// Replace existing files
     #[arg(long)]
     pub(crate) force: bool,

@@ -201,11 +201,14 @@ Examples:
 
 {EXIT_STATUS}"))]
     Decompile(Deferred<DecompileArgs>),
-    /// Run a kernel of a cubin, without a GPU
+    /// Run a kernel of a cubin or a DirectX shader, without a GPU
     ///
     /// Runs Kepler machine code (sm_30 to sm_37) with every block, warp and lane, as the instruction tables define it.
     /// Reports errors of the kernel, such as a read outside its buffers, with the instruction and the thread.
-    /// docs/emulator.md describes how closely it matches the chip.
+    ///
+    /// Runs the first shader of DXIL or DXBC in a file (all stages but libraries), and prints what it writes. Resources and
+    /// inputs that are not given are invented: small numbers, the same in each run. Samples are a function of the coordinates.
+    /// docs/emulator.md describes how closely both match the chip.
     #[command(after_help = format!("\
 Examples:
   unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' \\
@@ -215,11 +218,16 @@ Examples:
       --arg 'f32[1024]' --arg 32 --out 2=c.bin
   unshade run app.exe reduce --block 256 --arg 'i32[256]=file:in.bin' \\
       --arg buf:4 --trace --trace-lane 3
+  unshade run vertex.dxil --input POSITION=1,2,3 --bind 'b0=f32[16]=1'
+  unshade run blur.dxbc --grid 4,4 --bind 'u0=u32[4096]' --out u0=out.bin
 
 {KERNEL_ARGUMENTS}
+A shader's --bind takes the forms with an address, a register for each.
+
 Exit status:
-  0  the kernel ended
-  1  a fault, no such kernel, or a limit was reached
+  0  the kernel or shader ended
+  1  a fault, no such kernel, something that is not supported, or a limit was
+     reached
   2  misuse, or an input that could not be read"))]
     Run(Deferred<RunArgs>),
     /// Run a kernel of a cubin and find its faults: invalid accesses, races, barriers

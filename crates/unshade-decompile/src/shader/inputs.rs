@@ -6,7 +6,7 @@
 
 use crate::ir::hash::FastMap;
 use crate::ir::shader::interface::{Resource, ShaderFunction};
-use crate::ir::shader::vector::lane;
+use crate::ir::shader::vector::{broadcast, gather, lane};
 use crate::ir::shader::{OperandKind, ShaderOp};
 use crate::ir::{BlockId, Function, IdVec, NO_ADDRESS, Op, ResourceId, ValueId};
 
@@ -111,7 +111,7 @@ fn element(
     let (block, address) = (code.values[id].block, code.values[id].address);
     let scalars: Vec<ValueId> =
         (0..lanes).map(|index| lane(code, block, address, all, column + index as u8)).collect();
-    let found = crate::ir::shader::vector::gather(code, block, address, &scalars);
+    let found = gather(code, block, address, &scalars);
     code.replace(id, found);
 }
 
@@ -166,7 +166,9 @@ pub fn shrink(function: &mut Function, id: ValueId, lanes: u16) {
                 false => function.constant(0, width),
             })
             .collect();
-        let found = crate::ir::shader::vector::gather(function, block, address, &scalars);
+        let found = gather(function, block, address, &scalars);
+        // Users may count the lanes, such as stores.
+        let found = broadcast(function, block, address, found, scalars.len() as u16);
         if found != user {
             function.replace(user, found);
         }

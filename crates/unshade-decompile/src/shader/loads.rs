@@ -6,7 +6,7 @@
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{Packing, PathStep, StructTypes, path_at};
 use crate::ir::shader::interface::Resource;
-use crate::ir::shader::vector::{gather, lane};
+use crate::ir::shader::vector::{broadcast, gather, lane};
 use crate::ir::{Function, IdVec, Op, ResourceId, ValueId};
 
 /// Runs the pass. `is_minimum` tells whether numbers of 16 bits take four bytes in memory.
@@ -166,6 +166,8 @@ fn split(
         let scalars: Vec<ValueId> = numbers.iter().map(|number| parts[usize::from(*number)]).collect();
         let (block, address) = (function.values[user].block, function.values[user].address);
         let found = gather(function, block, address, &scalars);
+        // Users may count the lanes, such as stores.
+        let found = broadcast(function, block, address, found, scalars.len() as u16);
         function.replace(user, found);
     }
     function.replace(id, whole);

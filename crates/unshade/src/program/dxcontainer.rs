@@ -53,7 +53,6 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Symbols, "containers are not linked; `unshade extract` writes the modules of DXIL"),
         (Verb::Link, "only the modules of Metal are linked"),
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Check, "no rules are known for where DirectX containers load"),

@@ -55,10 +55,11 @@ pub(crate) struct Buffer {
 /// Returns the first cubin with known code and a matching kernel, and the kernel's name.
 fn find_cubin(args: &LaunchArgs, verb: Verb, global: &GlobalArgs) -> Result<(Vec<u8>, String)> {
     let input = Input::open(&args.file)?;
-    let selector = Selector::parse(&args.kernel).map_err(|fault| anyhow!(fault))?;
+    let kernel = args.kernel.as_deref().context("which kernel? `unshade list` shows what there is")?;
+    let selector = Selector::parse(kernel).map_err(|fault| anyhow!(fault))?;
     let is_wanted = |function: &Function<'_>| match &selector {
         Selector::Index(index) => function.index == *index,
-        _ => is_selected(function.name(), &args.kernel),
+        _ => is_selected(function.name(), kernel),
     };
     let (mut found, mut has_name) = (None, false);
     let mut chips = Vec::new();
@@ -76,7 +77,7 @@ fn find_cubin(args: &LaunchArgs, verb: Verb, global: &GlobalArgs) -> Result<(Vec
             if let (true, None, Some(function)) = (known, &found, function) {
                 let name = match &selector {
                     Selector::Index(_) => String::from_utf8_lossy(function.name()).into_owned(),
-                    _ => args.kernel.clone(),
+                    _ => kernel.to_owned(),
                 };
                 found = Some((cubin.file().data().to_vec(), name));
             }
@@ -94,7 +95,7 @@ fn find_cubin(args: &LaunchArgs, verb: Verb, global: &GlobalArgs) -> Result<(Vec
         format!(
             "{}: no cubin of sm_30 to sm_37 has a kernel {} (there are cubins of: {}); `unshade list` shows what there is",
             input.name,
-            args.kernel,
+            kernel,
             if chips.is_empty() { "no chip".into() } else { chips.join(", ") }
         )
     })

@@ -1,7 +1,9 @@
-//! `unshade run`: runs a kernel of a cubin in the emulator.
+//! `unshade run`: runs a kernel of a cubin in the emulator, or a shader in the interpreter.
 
 mod argument;
 pub(crate) mod launch;
+mod shader;
+mod shader_view;
 
 use crate::Outcome;
 use crate::args::{GlobalArgs, RunArgs};
@@ -24,6 +26,9 @@ struct Wanted<'a> {
 }
 
 pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
+    if let Some((path, program)) = shader::find(&args.launch, global)? {
+        return shader::run(&path, &program, args, global);
+    }
     let mut launch = Launch::new(&args.launch, Verb::Run, global)?;
     let Launch { device, module, kernel, buffers, grid, arguments, limits, .. } = &mut launch;
     let wanted = args.out.iter().map(|text| wanted(text, buffers)).collect::<Result<Vec<_>>>()?;
