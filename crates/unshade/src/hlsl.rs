@@ -1,4 +1,4 @@
-//! Decompiles DirectX shaders to HLSL: DXIL, and token programs of shader models 4.0 to 5.1.
+//! Decompiles DirectX shaders to HLSL: DXIL, and token programs of shader models 1 to 5.1.
 //!
 //! ```
 //! use unshade::directx::shader::Shader;
@@ -19,7 +19,8 @@ use unshade_core::{Error, ErrorKind, Result};
 use unshade_decompile::hlsl;
 pub use unshade_decompile::hlsl::Hlsl;
 use unshade_decompile::ir::shader::interface::{ShaderFunction, ShaderProgram};
-use unshade_decompile::{dxbc, dxil};
+use unshade_decompile::{d3d9, dxbc, dxil};
+use unshade_dxbc::d3d9::Program;
 use unshade_dxcontainer::Container;
 use unshade_dxcontainer::dxil::main_part;
 
@@ -31,6 +32,15 @@ pub fn container(container: &Container<'_>, wanted: &dyn Fn(usize, &str) -> bool
     let mut program = lift(container)?;
     select(&mut program, wanted);
     Ok(hlsl::print(program))
+}
+
+/// Decompiles a program of shader model 1, 2 or 3, which has no container.
+///
+/// # Errors
+/// If the program can't be read.
+pub fn direct3d9(data: &[u8]) -> Result<Hlsl> {
+    let program = d3d9::lift(&Program::parse(data)?);
+    program.map(hlsl::print).map_err(|fault| Error::without_offset(ErrorKind::BadValue, fault.to_string()))
 }
 
 /// Lifts the program of a container to the intermediate representation.

@@ -85,6 +85,9 @@ impl Lifter<'_> {
                 None => None,
             },
             Opcode::RETURN => {
+                if self.returns.is_empty() {
+                    self.store_late();
+                }
                 let end = self.returns.last().map_or(End::Return, |block| End::Goto(*block));
                 self.end_block(end);
                 Some(())

@@ -9,13 +9,14 @@ use unshade_dxbc::d3d9::operand::{Operand, RegisterKind};
 use unshade_ir::{Op, ShaderOp, ValueId};
 
 /// Instructions that are one operator, component by component.
-const OPERATORS: [(&str, Op); 15] = [
+const OPERATORS: [(&str, Op); 16] = [
     ("abs", Op::FloatAbs),
     ("add", Op::FloatAdd),
     ("cos", Op::Shader(ShaderOp::Cosine)),
     ("dsx", Op::Shader(ShaderOp::DerivativeXCoarse)),
     ("dsy", Op::Shader(ShaderOp::DerivativeYCoarse)),
     ("exp", Op::Shader(ShaderOp::Exp2)),
+    ("expp", Op::Shader(ShaderOp::Exp2)),
     ("frc", Op::Shader(ShaderOp::Fraction)),
     ("mad", Op::Shader(ShaderOp::MultiplyAdd)),
     ("max", Op::Shader(ShaderOp::FloatMax)),
@@ -64,7 +65,8 @@ impl Lifter<'_> {
         let value = self
             .arithmetic(mnemonic, instruction, target, &sources)
             .or_else(|| self.special(mnemonic, target, &sources))
-            .or_else(|| self.sampled(mnemonic, instruction, target, &sources))?;
+            .or_else(|| self.sampled(mnemonic, instruction, target, &sources))
+            .or_else(|| self.first(mnemonic, target, &sources))?;
         self.write(instruction, value)
     }
 
@@ -76,6 +78,9 @@ impl Lifter<'_> {
         sources: &[&Operand],
     ) -> Option<ValueId> {
         let positions = components(target);
+        if let Some(value) = self.partial(mnemonic, target, sources) {
+            return Some(value);
+        }
         let is_address = target.kind() == RegisterKind::ADDRESS && !self.program.version.is_pixel();
         if is_address && matches!(mnemonic, "mov" | "mova") {
             let value = self.read(sources.first()?, &positions);
@@ -141,6 +146,32 @@ impl Lifter<'_> {
             "setp" => {
                 let condition = self.comparison(instruction, sources, &positions)?;
                 Some(self.lanewise(Op::SignExtend, 32, &[condition]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Lifts `expp` and `logp` of version 1, whose components are a whole part, a rest, and the result.
+    fn partial(&mut self, mnemonic: &str, target: &Operand, sources: &[&Operand]) -> Option<ValueId> {
+        let is_first = self.program.version.major() == 1;
+        let one = self.float(1.0);
+        match mnemonic {
+            "expp" if is_first => {
+                let value = self.read(sources.first()?, &[0]);
+                let whole = self.add(Op::Shader(ShaderOp::Floor), 32, 1, &[value]);
+                let power = self.add(Op::Shader(ShaderOp::Exp2), 32, 1, &[whole]);
+                let rest = self.add(Op::Shader(ShaderOp::Fraction), 32, 1, &[value]);
+                let result = self.add(Op::Shader(ShaderOp::Exp2), 32, 1, &[value]);
+                Some(self.picked(target, [power, rest, result, one]))
+            }
+            "logp" if is_first => {
+                let value = self.read(sources.first()?, &[0]);
+                let value = self.magnitude(value);
+                let result = self.add(Op::Shader(ShaderOp::Log2), 32, 1, &[value]);
+                let whole = self.add(Op::Shader(ShaderOp::Floor), 32, 1, &[result]);
+                let power = self.add(Op::Shader(ShaderOp::Exp2), 32, 1, &[whole]);
+                let rest = self.add(Op::FloatDiv, 32, 1, &[value, power]);
+                Some(self.picked(target, [whole, rest, result, one]))
             }
             _ => None,
         }
@@ -377,8 +408,32 @@ impl Lifter<'_> {
         Some(self.picked(target, scalars))
     }
 
+    /// Samples the texture of a register, with nothing but coordinates.
+    pub(super) fn sample_at(&mut self, number: u32, place: ValueId) -> Option<ValueId> {
+        let (texture, sampler, shape) = *self.interface.samplers.get(&number)?;
+        let none = self.undefined();
+        let [texture, sampler] = [texture, sampler].map(|resource| {
+            let resource = self.number(resource.number());
+            self.add(Op::Shader(ShaderOp::Handle), 32, 1, &[resource, none])
+        });
+        let place = self.resized(place, shape.coordinates());
+        Some(self.add(Op::Shader(ShaderOp::Sample), 32, 4, &[texture, sampler, place, none, none]))
+    }
+
+    /// Returns a vector with a number of lanes: the first ones, or zeros after them.
+    fn resized(&mut self, value: ValueId, count: usize) -> ValueId {
+        let lanes = usize::from(self.builder.function.lanes(value));
+        if lanes == count {
+            return value;
+        }
+        let zero = self.float(0.0);
+        let scalars: Vec<ValueId> =
+            (0..count).map(|index| if index < lanes { self.lane(value, index as u8) } else { zero }).collect();
+        self.gather(&scalars)
+    }
+
     /// Reads texture coordinates of version 1, which the register may no longer hold.
-    fn read_input(&mut self, number: u32, positions: &[u8]) -> Option<ValueId> {
+    pub(super) fn read_input(&mut self, number: u32, positions: &[u8]) -> Option<ValueId> {
         let mut scalars = Vec::new();
         for position in positions {
             scalars.push(self.get(RegisterKind::ADDRESS, number, *position));

@@ -3,6 +3,7 @@
 //! Before version 3, and for the outputs of pixel shaders, registers have fixed semantics and no declaration: those that
 //! the program uses are its elements.
 
+use super::first;
 use crate::dxbc::{LiftError, MAX_SIZE};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use unshade_dxbc::d3d9::constants::{ConstantTable, DataType as TableType};
@@ -23,6 +24,9 @@ const MAX_DEPTH: usize = 8;
 const BASE_BOOL: u16 = 1;
 const BASE_INT: u16 = 2;
 const BASE_FLOAT: u16 = 3;
+const BASE_SAMPLER_2D: u16 = 12;
+const BASE_SAMPLER_3D: u16 = 13;
+const BASE_SAMPLER_CUBE: u16 = 14;
 
 /// The number of the register that says which side of a triangle is seen.
 const FACE: u32 = 1;
@@ -95,6 +99,9 @@ impl Interface {
         }
         if program.version.is_pixel() && program.version.major() == 1 {
             interface.add(RegisterKind::COLOR, 0, ("COLOR", 0), 15, true);
+            if first::writes_depth(program) {
+                interface.add(RegisterKind::DEPTH, 0, ("DEPTH", 0), 1, true);
+            }
         }
         interface.constants(program, &table, shader);
         interface.tables(program, shader);
@@ -108,6 +115,11 @@ impl Interface {
             let is_here = mask >> (component & 3) & 1 == 1 && component < list[*element].columns;
             is_here.then_some((*element, component))
         })
+    }
+
+    /// Returns the components of an output register that the program writes.
+    pub(super) fn written_mask(&self, kind: RegisterKind, number: u32) -> u8 {
+        self.written.get(&(kind, number)).copied().unwrap_or(0)
     }
 
     fn declaration(
@@ -187,12 +199,21 @@ impl Interface {
         shader: &mut ShaderProgram,
     ) {
         let Some(target) = instruction.operands.first() else { return };
-        if program.version.is_pixel()
-            && program.version.major() == 1
-            && instruction.opcode() == Opcode::SAMPLE
-        {
-            self.sampler(target.number(), Shape::Texture2D, table, shader);
+        if !program.version.is_pixel() || program.version.major() > 1 {
+            return;
         }
+        let mnemonic = instruction.opcode().row(program.version).map_or("", |row| row.mnemonic);
+        let Some((_, shape)) = first::SAMPLERS.iter().find(|row| row.0 == mnemonic) else { return };
+        let named = table.constants.iter().find(|constant| {
+            constant.set.0 == 3 && u32::from(constant.register) == target.number()
+        });
+        let shape = match named.map(|constant| constant.data_type.base) {
+            Some(BASE_SAMPLER_2D) => Shape::Texture2D,
+            Some(BASE_SAMPLER_3D) => Shape::Texture3D,
+            Some(BASE_SAMPLER_CUBE) => Shape::TextureCube,
+            _ => *shape,
+        };
+        self.sampler(target.number(), shape, table, shader);
     }
 
     fn add(
@@ -231,30 +252,35 @@ impl Interface {
             let first = u32::from(constant.register);
             constant.set.0 == 3 && number >= first && number - first < u32::from(constant.count)
         });
-        let name = constant.map(|constant| String::from_utf8_lossy(&constant.name).into_owned());
-        // A texture and a sampler that are two variables.
-        if let Some((sampler, texture)) = name.as_deref().and_then(|name| name.split_once('+')) {
-            self.pair([texture.into(), sampler.into()], number, shape, shader);
+        let Some(constant) = constant else {
+            self.pair([String::new(), String::new()], number, (shape, 0), shader);
             return;
-        }
-        let name = match (name, constant) {
-            (Some(name), Some(constant)) if constant.count > 1 => {
-                format!("{name}_{}", number - u32::from(constant.register))
-            }
-            (name, _) => name.unwrap_or_default(),
         };
-        self.pair([name, String::new()], number, shape, shader);
+        let name = String::from_utf8_lossy(&constant.name).into_owned();
+        let count = u32::from(constant.data_type.elements.max(constant.count));
+        let element = match count {
+            0 | 1 => String::new(),
+            _ => format!("[{}]", number - u32::from(constant.register)),
+        };
+        // A texture and a sampler that are two variables.
+        let names = match name.split_once('+') {
+            Some((sampler, texture)) => [format!("{texture}{element}"), sampler.into()],
+            None => [format!("{name}{element}"), String::new()],
+        };
+        self.pair(names, number, (shape, if count > 1 { count } else { 0 }), shader);
     }
 
-    /// Adds a texture and its sampler, with their names.
+    /// Adds a texture and its sampler, with their names. An element of an array has its number in brackets in its name,
+    /// and the number of elements as its size.
     fn pair(
         &mut self,
         [texture, sampler]: [String; 2],
         number: u32,
-        shape: Shape,
+        (shape, count): (Shape, u32),
         shader: &mut ShaderProgram,
     ) {
         let mut resource = resource(texture, ResourceClass::ShaderResource, shape, number);
+        resource.size = count;
         resource.element = Some(DataType::Vector(Scalar::FLOAT, 4));
         let texture = shader.resources.push(resource);
         let class = ResourceClass::Sampler;
@@ -287,6 +313,11 @@ impl Interface {
                 });
             }
             self.unnamed(&read, set, &mut whole, shader);
+            for (register, name) in first::states(program) {
+                if set.kind == RegisterKind::CONSTANT {
+                    push(&mut whole, name, 16 * register, DataType::Vector(set.scalar, 4), &shader.structs);
+                }
+            }
             if whole.fields.is_empty() {
                 continue;
             }

@@ -3,7 +3,7 @@
 use super::flow::Construct;
 use super::interface::{Interface, is_output};
 use crate::dxbc::LiftError;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use unshade_dxbc::d3d9::operand::{Operand, RegisterKind};
 use unshade_dxbc::d3d9::print::{Options, print_instruction};
 use unshade_dxbc::d3d9::{Instruction, Program};
@@ -18,6 +18,8 @@ const MAX_INSTRUCTIONS: usize = 1 << 18;
 const MAX_SLOTS: usize = 1 << 25;
 /// Maximum number of loops in each other.
 pub(super) const MAX_LOOPS: u32 = 16;
+/// Maximum number of inputs.
+const MAX_INPUTS: u32 = 16;
 /// The kind that stands for the counters of loops, which no operand has.
 const COUNTER: RegisterKind = RegisterKind(u32::MAX);
 
@@ -32,6 +34,10 @@ pub(super) struct Lifter<'p> {
     pub(super) open: Vec<Construct>,
     pub(super) returns: Vec<BlockId>,
     registers: HashMap<(RegisterKind, u32), u32>,
+    /// Rows of a product with a matrix that wait for the last one, with the numbers of their registers.
+    pub(super) rows: Vec<(u32, ValueId)>,
+    /// Outputs that are written where a predicate holds: they are variables until the end.
+    late: BTreeSet<(RegisterKind, u32)>,
     undefined: Option<ValueId>,
     numbers: HashMap<u32, ValueId>,
     known: HashMap<(BlockId, ShaderOp, [ValueId; 4]), ValueId>,
@@ -41,10 +47,12 @@ pub(super) struct Lifter<'p> {
 impl<'p> Lifter<'p> {
     pub(super) fn new(program: &'p Program, interface: &'p Interface) -> Self {
         let mut registers = HashMap::new();
+        let late = late_outputs(program);
         for operand in program.instructions.iter().flat_map(|instruction| &instruction.operands) {
             let address = operand.address(program.version);
             for operand in [Some(*operand), address].into_iter().flatten() {
-                if is_register(program, operand.kind()) {
+                let is_late = late.contains(&(operand.kind(), operand.number()));
+                if is_late || is_register(program, operand.kind()) {
                     let next = 4 * registers.len() as u32;
                     registers.entry((operand.kind(), operand.number())).or_insert(next);
                 }
@@ -65,6 +73,8 @@ impl<'p> Lifter<'p> {
             open: Vec::new(),
             returns: Vec::new(),
             registers,
+            rows: Vec::new(),
+            late,
             undefined: None,
             numbers: HashMap::new(),
             known: HashMap::new(),
@@ -94,6 +104,7 @@ impl<'p> Lifter<'p> {
                 (0..4).map(|component| self.get(RegisterKind::TEMPORARY, 0, component)).collect();
             self.store(RegisterKind::COLOR, 0, &[0, 1, 2, 3], &scalars);
         }
+        self.store_late();
         self.end_block(End::Return);
     }
 
@@ -237,6 +248,15 @@ impl<'p> Lifter<'p> {
         Some((0..4).map(|component| self.lane(vector, component)).collect())
     }
 
+    /// Reads a register of constants.
+    pub(super) fn row(&mut self, kind: RegisterKind, number: u32) -> Option<ValueId> {
+        let resource = *self.interface.buffers.get(&kind)?;
+        let (resource, none) = (self.number(resource.number()), self.undefined());
+        let handle = self.add(Op::Shader(ShaderOp::Handle), 32, 1, &[resource, none]);
+        let row = self.number(number);
+        Some(self.add(Op::Shader(ShaderOp::LoadConstant), 32, 4, &[handle, row]))
+    }
+
     /// Returns an address plus a number.
     fn index(&mut self, address: &Operand, number: u32) -> ValueId {
         let base = self.get(address.kind(), address.number(), address.swizzle()[0]);
@@ -282,7 +302,11 @@ impl<'p> Lifter<'p> {
             }
         } else if self.registers.contains_key(&(kind, number)) {
             return components.iter().map(|component| self.get(kind, number, *component)).collect();
-        } else if operand.address(self.program.version).is_none() {
+        } else if let Some(address) = operand.address(self.program.version) {
+            if let Some(inputs) = self.inputs_by_address(kind, number, &address, components) {
+                return inputs;
+            }
+        } else {
             let inputs: Option<Vec<ValueId>> =
                 components.iter().map(|component| self.input(kind, number, *component)).collect();
             if let Some(inputs) = inputs {
@@ -294,6 +318,41 @@ impl<'p> Lifter<'p> {
         let note = format!("operand {name}: it is not declared, or cannot be read");
         let note = self.builder.function.notes.push(note);
         vec![self.add(Op::Unlifted(note), 32, 1, &[]); components.len()]
+    }
+
+    /// Reads components of the input that an address says: HLSL can choose between inputs only one by one.
+    fn inputs_by_address(
+        &mut self,
+        kind: RegisterKind,
+        number: u32,
+        address: &Operand,
+        components: &[u8],
+    ) -> Option<Vec<ValueId>> {
+        if kind != RegisterKind::INPUT {
+            return None;
+        }
+        let index = self.index(address, number);
+        let mut found: Option<Vec<ValueId>> = None;
+        for number in 0..MAX_INPUTS {
+            let mut values = Vec::new();
+            for component in components {
+                let value = self.input(kind, number, *component);
+                values.push(value.unwrap_or_else(|| self.float(0.0)));
+            }
+            if self.interface.place(kind, number, 0).is_none() {
+                continue;
+            }
+            found = Some(match found {
+                None => values,
+                Some(others) => {
+                    let this = self.number(number);
+                    let is_this = self.add(Op::Equal, 1, 1, &[index, this]);
+                    let pairs = values.into_iter().zip(others);
+                    pairs.map(|(one, other)| self.add(Op::Select, 32, 1, &[is_this, one, other])).collect()
+                }
+            });
+        }
+        found
     }
 
     /// Applies the modifier of an operand.
@@ -336,9 +395,6 @@ impl<'p> Lifter<'p> {
         }
         let (kind, number) = (target.kind(), target.number());
         if let Some(index) = instruction.predicate_index(self.program.version) {
-            if is_output(kind) {
-                return None;
-            }
             let condition = self.predicate(instruction.operands.get(index)?, &components);
             let old: Vec<ValueId> =
                 components.iter().map(|component| self.get(kind, number, *component)).collect();
@@ -346,7 +402,7 @@ impl<'p> Lifter<'p> {
             value = self.lanewise(Op::Select, 32, &[condition, value, old]);
         }
         let scalars: Vec<ValueId> = (0..components.len()).map(|lane| self.lane(value, lane as u8)).collect();
-        if is_output(kind) {
+        if is_output(kind) && !self.late.contains(&(kind, number)) {
             return self.store(kind, number, &components, &scalars);
         }
         if !self.registers.contains_key(&(kind, number)) {
@@ -358,8 +414,22 @@ impl<'p> Lifter<'p> {
         Some(())
     }
 
+    /// Writes the outputs that were variables.
+    pub(super) fn store_late(&mut self) {
+        if self.block.is_none() {
+            return;
+        }
+        for (kind, number) in self.late.clone() {
+            let mask = self.interface.written_mask(kind, number);
+            let components: Vec<u8> = (0..4).filter(|component| mask >> component & 1 == 1).collect();
+            let scalars: Vec<ValueId> =
+                components.iter().map(|component| self.get(kind, number, *component)).collect();
+            self.store(kind, number, &components, &scalars);
+        }
+    }
+
     /// Writes components of an output.
-    fn store(
+    pub(super) fn store(
         &mut self,
         kind: RegisterKind,
         number: u32,
@@ -420,6 +490,17 @@ impl<'p> Lifter<'p> {
             }
         }
     }
+}
+
+/// Returns the outputs that a program writes where a predicate holds.
+fn late_outputs(program: &Program) -> BTreeSet<(RegisterKind, u32)> {
+    let predicated = program.instructions.iter().filter(|instruction| instruction.is_predicated());
+    predicated
+        .filter(|instruction| instruction.has_destination(program.version))
+        .filter_map(|instruction| instruction.operands.first())
+        .filter(|target| is_output(target.kind()))
+        .map(|target| (target.kind(), target.number()))
+        .collect()
 }
 
 /// Returns whether registers of a kind are variables.

@@ -5,6 +5,7 @@
 //! | `interface` | inputs, outputs, constants and samplers, from declarations and the constant table |
 //! | `lifter` | a function being lifted: operands that are read and written |
 //! | `instructions` | instructions that compute and sample |
+//! | `first` | texture instructions of version 1 |
 //! | `flow` | structured control flow to blocks |
 //!
 //! Constants are three buffers, of floats, integers and truth values: a register is a row. A texture and its sampler,
@@ -13,6 +14,7 @@
 //!
 //! Sources: Microsoft's reference of the vertex and pixel shader assembly.
 
+mod first;
 mod flow;
 mod instructions;
 mod interface;

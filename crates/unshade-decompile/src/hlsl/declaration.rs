@@ -30,14 +30,17 @@ impl Naming {
         let mut naming = Self::default();
         for (id, resource) in program.resources.entries() {
             if legacy::is_legacy(program) {
-                if let Some(wanted) = legacy::wanted_name(resource) {
-                    // A texture may be in several pairs with samplers.
+                if let Some(wanted) = legacy::wanted_name(program, resource) {
+                    let (base, element) = legacy::split_element(&wanted);
+                    // A texture may be in several pairs with samplers, and arrays have several elements.
                     let known = program.resources.entries().find(|(other, known)| {
-                        let is_same = known.name == resource.name && known.class == resource.class;
-                        is_same && !known.name.is_empty() && naming.resources.contains_key(other)
+                        let name = legacy::wanted_name(program, known).unwrap_or_default();
+                        let is_same = legacy::split_element(&name).0 == base && known.class == resource.class;
+                        is_same && naming.resources.contains_key(other)
                     });
-                    let known = known.map(|(other, _)| naming.resource(other).to_owned());
-                    naming.resources.insert(id, known.unwrap_or_else(|| names.take(&wanted)));
+                    let known = known.map(|(other, _)| legacy::split_element(naming.resource(other)).0.to_owned());
+                    let name = known.unwrap_or_else(|| names.take(base));
+                    naming.resources.insert(id, format!("{name}{element}"));
                 }
                 continue;
             }
@@ -95,7 +98,7 @@ impl Naming {
             .is_empty()
         {
             true => names.take(&format!("m{}", field.offset)),
-            false => names.take(&field.name),
+            false => names.take(field.name.trim_start_matches('$')),
         };
         let mut all = Vec::with_capacity(fields.len());
         for field in fields {

@@ -18,6 +18,7 @@
 use super::declaration::{self, Naming};
 use super::expression::{LANES, Text, literal, precedence as p};
 use super::function::Printer;
+use super::names::identifier;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind};
 use crate::ir::shader::interface::{Resource, ResourceClass, ShaderProgram, Shape, Stage};
@@ -29,6 +30,9 @@ const SETS: [char; 3] = ['c', 'i', 'b'];
 
 /// The number of the buffer of floats.
 const FLOATS: u32 = 0;
+
+/// What names of parameters of the entry point start with in the constant table.
+const PARAMETER: char = '$';
 
 /// Maximum number of samplers.
 const MAX_SAMPLERS: u32 = 16;
@@ -206,12 +210,17 @@ pub(super) fn holds_floats(program: &ShaderProgram, resource: &Resource) -> bool
 
 /// Returns the name that a resource would have: that of a sampler. Sets of constants have none, and the second resource
 /// of a sampler only where it is a variable.
-pub(super) fn wanted_name(resource: &Resource) -> Option<String> {
+pub(super) fn wanted_name(program: &ShaderProgram, resource: &Resource) -> Option<String> {
     let register = resource.binding?.register;
+    if let (Some(id), ResourceClass::ShaderResource) = (own_sampler(program, resource), resource.class)
+        && !has_pairs(program)
+    {
+        return Some(format!("{}_{}", program.resources[id].name, identifier(&resource.name)));
+    }
     match resource.class {
         ResourceClass::ShaderResource if resource.name.is_empty() => Some(format!("s{register}")),
         ResourceClass::ShaderResource => Some(resource.name.clone()),
-        ResourceClass::Sampler if !resource.name.is_empty() => Some(resource.name.clone()),
+        ResourceClass::Sampler if !resource.name.is_empty() && has_pairs(program) => Some(resource.name.clone()),
         _ => None,
     }
 }
@@ -225,6 +234,9 @@ pub(super) fn resources(program: &ShaderProgram, naming: &Naming) -> Vec<String>
             (ResourceClass::ConstantBuffer, Some(DataType::Struct(structure))) => {
                 let letter = SETS.get(binding.register as usize).copied().unwrap_or('c');
                 for (index, field) in program.structs[*structure].fields.iter().enumerate() {
+                    if field.name.starts_with(PARAMETER) {
+                        continue;
+                    }
                     let declared = naming.declare(&field.ty, naming.field(*structure, index));
                     let place = format!(" : register({letter}{})", field.offset / 16);
                     // A constant may be in several sets.
@@ -234,9 +246,21 @@ pub(super) fn resources(program: &ShaderProgram, naming: &Naming) -> Vec<String>
                     }
                 }
             }
-            (ResourceClass::ShaderResource, _) if self::pair(program, resource).is_none() => {
-                let declared = format!("{} {}", sampler(resource.shape), naming.resource(id));
-                lines.push((declared, format!(" : register(s{})", binding.register)));
+            (ResourceClass::ShaderResource, _) if pair(program, resource).is_none() => {
+                let (name, element) = split_element(naming.resource(id));
+                let first = binding.register.saturating_sub(element_number(element));
+                let is_mixed = program.resources.iter().any(|other| {
+                    split_element(&other.name).0 == split_element(&resource.name).0
+                        && other.class == resource.class
+                        && other.shape != resource.shape
+                        && resource.size > 0
+                });
+                let ty = if is_mixed { "sampler" } else { sampler(resource.shape) };
+                let dimension = if element.is_empty() { String::new() } else { dimension(resource) };
+                let declared = format!("{ty} {name}{dimension}");
+                if lines.iter().all(|line| line.0 != declared) {
+                    lines.push((declared, format!(" : register(s{first})")));
+                }
             }
             _ => {}
         }
@@ -245,8 +269,57 @@ pub(super) fn resources(program: &ShaderProgram, naming: &Naming) -> Vec<String>
     lines.into_iter().map(|(declared, places)| format!("{declared}{places};")).collect()
 }
 
-/// Returns the sampler of a texture that is a variable of its own.
+/// Returns the parameters of the entry point that are constants.
+pub(super) fn parameters(program: &ShaderProgram, naming: &Naming) -> Vec<String> {
+    let mut found = Vec::new();
+    for resource in program.resources.iter().filter(|_| is_legacy(program)) {
+        let (Some(binding), Some(DataType::Struct(structure))) = (resource.binding, &resource.element) else {
+            continue;
+        };
+        let letter = SETS.get(binding.register as usize).copied().unwrap_or('c');
+        for (index, field) in program.structs[*structure].fields.iter().enumerate() {
+            if field.name.starts_with(PARAMETER) {
+                let declared = naming.declare(&field.ty, naming.field(*structure, index));
+                found.push(format!("uniform {declared} : register({letter}{})", field.offset / 16));
+            }
+        }
+    }
+    found
+}
+
+/// Returns the sampler of a texture that is declared as a variable of its own.
 fn pair(program: &ShaderProgram, texture: &Resource) -> Option<ResourceId> {
+    own_sampler(program, texture).filter(|_| has_pairs(program))
+}
+
+/// Returns whether textures and samplers are declared as variables of their own. No register can be given to a pair: FXC
+/// chooses the one that the program has only if no sampler is also used alone or in an array, and of arrays of textures
+/// the first elements are used.
+fn has_pairs(program: &ShaderProgram) -> bool {
+    let of_class = |class| program.resources.iter().filter(move |resource| resource.class == class);
+    let paired: Vec<&str> = of_class(ResourceClass::Sampler)
+        .map(|sampler| sampler.name.as_str())
+        .filter(|name| !name.is_empty())
+        .collect();
+    !paired.is_empty()
+        && of_class(ResourceClass::ShaderResource).all(|texture| {
+            let (name, element) = split_element(&texture.name);
+            let Some(sampler) = own_sampler(program, texture).map(|id| &program.resources[id]) else {
+                return texture.size == 0 && !paired.contains(&name);
+            };
+            let has_element = |number: u32| {
+                let other = format!("{name}[{number}]");
+                let mut others = of_class(ResourceClass::ShaderResource).filter(|found| found.name == other);
+                others.any(|found| {
+                    own_sampler(program, found).is_some_and(|id| program.resources[id].name == sampler.name)
+                })
+            };
+            texture.size == 0 || (0..element_number(element)).all(has_element)
+        })
+}
+
+/// Returns the sampler of a texture that the program names.
+fn own_sampler(program: &ShaderProgram, texture: &Resource) -> Option<ResourceId> {
     let is_its_sampler = |other: &Resource| {
         other.class == ResourceClass::Sampler && other.binding == texture.binding && !other.name.is_empty()
     };
@@ -263,8 +336,8 @@ fn pairs(program: &ShaderProgram, naming: &Naming) -> Vec<String> {
             continue;
         }
         let declared = pair(program, texture).and_then(|sampler| {
-            let (ty, name) = (declaration::object(naming, texture)?, naming.resource(id));
-            Some((format!("{ty} {name}"), format!("SamplerState {}", naming.resource(sampler))))
+            let (ty, name) = (declaration::object(naming, texture)?, split_element(naming.resource(id)).0);
+            Some((format!("{ty} {name}{}", dimension(texture)), format!("SamplerState {}", naming.resource(sampler))))
         });
         match declared {
             Some((texture, sampler)) => found.push((binding.register, texture, Some(sampler))),
@@ -285,6 +358,24 @@ fn pairs(program: &ShaderProgram, naming: &Naming) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Splits the number of an element off a name.
+pub(super) fn split_element(name: &str) -> (&str, &str) {
+    name.split_at(name.find('[').unwrap_or(name.len()))
+}
+
+/// Returns the number in brackets.
+fn element_number(element: &str) -> u32 {
+    element.trim_matches(['[', ']']).parse().unwrap_or(0)
+}
+
+/// Returns the dimension of the array that a texture is an element of.
+fn dimension(resource: &Resource) -> String {
+    match resource.size {
+        0 => String::new(),
+        count => format!("[{count}]"),
+    }
 }
 
 fn sampler(shape: Shape) -> &'static str {

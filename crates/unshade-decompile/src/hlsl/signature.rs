@@ -288,6 +288,7 @@ impl Writer<'_> {
                 self.interface.inputs.push(name);
             }
         }
+        self.parameters.extend(super::legacy::parameters(self.program, self.naming));
         self.system_values();
         self.outputs();
     }

@@ -27,7 +27,6 @@ pub(super) static FORMAT: Format = Format {
         (Verb::Symbols, "token programs have no symbols for a linker"),
         (Verb::Link, "only the modules of Metal are linked"),
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Decompile, "token programs are not decompiled; `unshade dis` prints their assembly"),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::AssembleInto, NO_CONTAINER),

@@ -6,11 +6,12 @@ use unshade::dxcontainer::Container;
 
 /// Decompiles a shader; an error says why not.
 pub(super) fn decompile(shader: &Shader) -> Result<Hlsl, String> {
-    if shader.encoding == Encoding::Direct3d9 {
-        return Err(format!("{} is not decompiled to HLSL yet", shader.profile));
-    }
-    let container = Container::parse(&shader.data).map_err(|error| error.to_string())?;
-    let hlsl = unshade::hlsl::container(&container, &|_, _| true).map_err(|error| error.to_string())?;
+    let hlsl = match shader.encoding {
+        Encoding::Direct3d9 => unshade::hlsl::direct3d9(&shader.data),
+        _ => Container::parse(&shader.data)
+            .and_then(|container| unshade::hlsl::container(&container, &|_, _| true)),
+    };
+    let hlsl = hlsl.map_err(|error| error.to_string())?;
     Ok(Hlsl {
         text: hlsl.text(),
         entry: hlsl.entry,

@@ -7,6 +7,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use unshade::carve::Find;
 use unshade::dxcontainer::Container;
+use unshade::format::Format;
 use unshade::hlsl::{self, Hlsl};
 use unshade::select::Selection;
 
@@ -32,8 +33,17 @@ pub(super) struct ShaderView {
     lines: Vec<LineView>,
 }
 
-/// Decompiles the container of a find.
+/// Returns whether the programs of a format are shaders.
+pub(super) fn is_shader(format: Format) -> bool {
+    matches!(format, Format::DxContainer | Format::Direct3d9)
+}
+
+/// Decompiles the container or the bare program of a find.
 pub(super) fn decompile(find: &Find<'_>, path: String, selection: &Selection) -> Shader {
+    if find.format == Format::Direct3d9 {
+        let result = hlsl::direct3d9(find.data).map_err(|error| error.to_string());
+        return Shader { path, result };
+    }
     let result = Container::parse(find.data).and_then(|container| {
         let wanted = |index: usize, name: &str| selection.matches_name(index as u32, name.as_bytes());
         hlsl::container(&container, &wanted)

@@ -201,7 +201,7 @@ fn collect(
         each_program(input, Verb::Decompile, &limits, |visited| {
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
-            if visited.find.format == Format::DxContainer {
+            if directx::is_shader(visited.find.format) {
                 found.shaders.push(directx::decompile(visited.find, path, selection));
                 if are_new {
                     let path = visited.find.path.to_string();
