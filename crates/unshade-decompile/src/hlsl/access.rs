@@ -28,6 +28,18 @@ const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
 /// The names of channels in gathers.
 const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
 
+/// Numbers in memory.
+#[derive(Clone, Copy)]
+struct Numbers<'n> {
+    packing: Packing,
+    /// Where the first one may be.
+    base: &'n Offset,
+    /// The distance of each from there, in bytes.
+    bytes: &'n [u32],
+    /// The width of each in bits.
+    width: u8,
+}
+
 impl Printer<'_> {
     /// Returns the number of the resource of a handle.
     pub(super) fn resource_of(&self, handle: ValueId) -> Option<ResourceId> {
@@ -78,7 +90,7 @@ impl Printer<'_> {
         let name = self.names.take("heap");
         self.pending.push(format!("{ty} {name} = {heap};"));
         // An index that is a variable may change.
-        if heap.chars().filter(char::is_ascii_digit).count() > 0 && !heap.contains(|c: char| c == '(') {
+        if heap.chars().filter(char::is_ascii_digit).count() > 0 && !heap.contains('(') {
             self.heap_objects.insert(key.to_owned(), name.clone());
         }
         name
@@ -320,7 +332,7 @@ impl Printer<'_> {
             _ => Offset::of(self.function, offset, 1),
         };
         let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * self.program.bytes(width)).collect();
-        self.member_lanes(&root, &element, Packing::Structured, &base, &bytes, width, Kind::Any)
+        { let numbers = Numbers { packing: Packing::Structured, base: &base, bytes: &bytes, width }; self.member_lanes(&root, &element, numbers, Kind::Any) }
     }
 
     fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
@@ -353,7 +365,7 @@ impl Printer<'_> {
         let element = self.program.resources[id].element.clone();
         if let Some(element) = &element
             && let Some((text, kind)) =
-                self.member_lanes(&root, element, Packing::Constant, &base, &bytes, width, want)
+                { let numbers = Numbers { packing: Packing::Constant, base: &base, bytes: &bytes, width }; self.member_lanes(&root, element, numbers, want) }
         {
             return Text::new(text, p::POSTFIX, kind);
         }
@@ -389,7 +401,7 @@ impl Printer<'_> {
         let element = self.program.resources[resource].element.clone()?;
         let root = if self.naming.has_global_members(resource) { String::new() } else { self.handle(handle) };
         let base = self.row(load);
-        self.member_lanes(&root, &element, Packing::Constant, &base, &[4 * low], 64, Kind::Any)
+        self.member_lanes(&root, &element, Numbers { packing: Packing::Constant, base: &base, bytes: &[4 * low], width: 64 }, Kind::Any)
             .map(|found| found.0)
     }
 
@@ -403,12 +415,10 @@ impl Printer<'_> {
         &mut self,
         root: &str,
         ty: &DataType,
-        packing: Packing,
-        base: &Offset,
-        bytes: &[u32],
-        width: u8,
+        numbers: Numbers<'_>,
         want: Kind,
     ) -> Option<(String, ScalarKind)> {
+        let Numbers { packing, base, bytes, width } = numbers;
         let mut found: Vec<(Vec<Step>, Scalar)> = Vec::new();
         for byte in bytes {
             let offset = Offset { constant: base.constant.wrapping_add(*byte), terms: base.terms.clone() };
@@ -449,10 +459,12 @@ impl Printer<'_> {
                 return Some((self.swizzled(base, ty, prefix, &names), scalar.kind));
             }
         }
-        if is_together && matches!(last, Some(Step::Entry(..))) && scalar.kind != ScalarKind::Bool {
-            if let Some(text) = self.entries(root, prefix, &found) {
-                return Some((text, scalar.kind));
-            }
+        if is_together
+            && matches!(last, Some(Step::Entry(..)))
+            && scalar.kind != ScalarKind::Bool
+            && let Some(text) = self.entries(root, prefix, &found)
+        {
+            return Some((text, scalar.kind));
         }
         // Numbers of several members.
         let kind = match want {

@@ -311,7 +311,7 @@ impl Printer<'_> {
                 Some(ScalarKind::Signed | ScalarKind::Unsigned) => Kind::Integer,
                 _ => Kind::Known(kind),
             };
-            wants = if op == Op::Shl { [side(0), side(1)] } else { [side(0), side(1)] };
+            wants = [side(0), side(1)];
         }
         if matches!(op, Op::Shr | Op::Sar | Op::Shl) && wants[1] == Kind::Integer {
             let shown = self.shown_kind(function.input(id, 1));
