@@ -132,10 +132,11 @@ fn groups(machine: &mut Machine<'_>, outputs: &mut Outputs) -> Result<(), Fault>
     Ok(())
 }
 
-/// Returns the type and name of a component of an element.
+/// Returns the type and name of a component of an element. What is written outside of it is dropped.
 fn name(slot: &Slot, elements: &[Element]) -> Option<(Semantic, Scalar)> {
     let element = elements.get(slot.0 as usize)?;
-    Some(((semantic(element), index(element, slot.1 as usize), slot.2), element.scalar))
+    let is_inside = (slot.1 as usize) < element.rows() && slot.2 < element.columns;
+    is_inside.then(|| ((semantic(element), index(element, slot.1 as usize), slot.2), element.scalar))
 }
 
 /// Returns components by semantic.

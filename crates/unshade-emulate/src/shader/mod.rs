@@ -69,6 +69,8 @@ mod number;
 pub mod outputs;
 mod resource;
 mod stage;
+#[cfg(test)]
+mod tests;
 mod texture;
 mod variable;
 

@@ -165,7 +165,9 @@ fn distance(a: u64, b: u64, scalar: Scalar) -> Option<u64> {
 /// Returns a number as text.
 pub(super) fn shown(number: Number) -> String {
     match number.scalar.kind {
-        ScalarKind::Float => format!("{:?}", super::number::decode(number.bits, number.scalar.bits)),
+        ScalarKind::Float if number.scalar.bits == 64 => format!("{:?}", f64::from_bits(number.bits)),
+        // Numbers of fewer bits need fewer digits.
+        ScalarKind::Float => format!("{:?}", super::number::decode(number.bits, number.scalar.bits) as f32),
         ScalarKind::Signed => unshade_ir::fold::signed(number.bits, number.scalar.bits).to_string(),
         _ => number.bits.to_string(),
     }

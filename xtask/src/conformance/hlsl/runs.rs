@@ -32,6 +32,9 @@ const SEEDS: [u64; 3] = [0, 1, 2];
 /// The limits of a run. Loops whose ends come from inputs may take long.
 const LIMITS: Limits = Limits { steps: 2_000_000, memory: 512 << 20, depth: 1024 };
 
+/// Why there is no recompiled program.
+const NOT_COMPILED: [&str; 2] = ["the text does not compile", "the text does not express everything"];
+
 /// What became of two programs on the same inputs.
 enum Verdict {
     /// The original does not run, for this reason.
@@ -146,9 +149,14 @@ fn recompiled(oracle: &Oracle, records: &mut [Record]) -> Result<()> {
     std::fs::create_dir_all(&folder)?;
     let mut jobs = Vec::new();
     let mut of_records = Vec::new();
-    for (number, record) in records.iter().enumerate() {
+    for (number, record) in records.iter_mut().enumerate() {
         let Some(hlsl) = &record.hlsl else { continue };
         if !oracle.has(recompile::compiler(&record.shader).0) {
+            continue;
+        }
+        // What has no form in HLSL can't do the same.
+        if hlsl.unknown > 0 {
+            record.recompiled = Some(Verdict::OtherNotRun(NOT_COMPILED[1].into()));
             continue;
         }
         let file = folder.join(format!("{number}.hlsl"));
@@ -170,7 +178,7 @@ fn recompiled(oracle: &Oracle, records: &mut [Record]) -> Result<()> {
 }
 
 fn verdict(shader: &Shader, outcome: Outcome) -> Verdict {
-    let Outcome::Compiled(data) = outcome else { return Verdict::OtherNotRun("does not compile".into()) };
+    let Outcome::Compiled(data) = outcome else { return Verdict::OtherNotRun(NOT_COMPILED[0].into()) };
     caught(|| match (lift(&shader.data), lift(&data)) {
         (Ok(program), Ok(other)) => compare(&program, &other),
         (Err(reason), _) => Verdict::NotRun(format!("not lifted: {reason}")),
@@ -201,7 +209,7 @@ impl Counts {
         self.run += 1;
         let Some(verdict) = &record.recompiled else { return };
         match verdict {
-            Verdict::OtherNotRun(reason) if reason == "does not compile" => return,
+            Verdict::OtherNotRun(reason) if NOT_COMPILED.contains(&reason.as_str()) => return,
             Verdict::Equal => self.recompiled[0] += 1,
             Verdict::Near(distance) => {
                 self.recompiled[1] += 1;

@@ -45,7 +45,12 @@ pub(super) fn find(args: &LaunchArgs, global: &GlobalArgs) -> Result<Option<(Str
 }
 
 /// Runs a shader and prints what it writes.
-pub(super) fn run(path: &str, program: &ShaderProgram, args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
+pub(super) fn run(
+    path: &str,
+    program: &ShaderProgram,
+    args: &RunArgs,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
     if !args.launch.arguments.is_empty() {
         bail!("{path}: shaders have no parameters: --bind sets registers, --input inputs");
     }
@@ -60,7 +65,8 @@ pub(super) fn run(path: &str, program: &ShaderProgram, args: &RunArgs, global: &
     }
     for text in &args.input {
         let (semantic, index, numbers) = input(text).with_context(|| format!("--input '{text}'"))?;
-        let is_known = program.functions.iter().flat_map(|function| function.inputs.iter().chain(&function.patch));
+        let is_known =
+            program.functions.iter().flat_map(|function| function.inputs.iter().chain(&function.patch));
         let mut is_known = is_known.filter(|element| element.semantic.eq_ignore_ascii_case(&semantic));
         if is_known.next().is_none() {
             bail!("--input '{text}': the shader has no such input");
@@ -141,7 +147,8 @@ fn input(text: &str) -> Result<(String, u32, Vec<f64>)> {
 
 /// Parses `u0=print` or `u0=PATH`.
 fn wanted<'a>(text: &'a str, types: &[(Register, Option<Scalar>)]) -> Result<Wanted<'a>> {
-    let (name, to) = text.split_once('=').with_context(|| format!("--out '{text}': REGISTER=print or REGISTER=PATH"))?;
+    let (name, to) =
+        text.split_once('=').with_context(|| format!("--out '{text}': REGISTER=print or REGISTER=PATH"))?;
     let register = register(name).with_context(|| format!("--out '{text}'"))?;
     if register.class != ResourceClass::UnorderedAccess {
         bail!("--out '{text}': shaders write to u registers only");

@@ -73,7 +73,9 @@ struct TexelJson {
 
 pub(super) fn json(program: &ShaderProgram, outputs: &Outputs, wanted: &[Wanted<'_>]) -> ShaderJson {
     let vertex = |event: &StreamEvent| match event {
-        StreamEvent::Vertex(stream, vertex) => VertexJson { stream: *stream, elements: Some(elements(vertex)) },
+        StreamEvent::Vertex(stream, vertex) => {
+            VertexJson { stream: *stream, elements: Some(elements(vertex)) }
+        }
         StreamEvent::Cut(stream) => VertexJson { stream: *stream, elements: None },
     };
     let mesh = |mesh: &Mesh| MeshJson {
@@ -98,12 +100,17 @@ pub(super) fn json(program: &ShaderProgram, outputs: &Outputs, wanted: &[Wanted<
             }
         })
         .collect();
-    buffers.extend(outputs.texels.iter().map(|(register, texels)| BufferJson {
-        register: register.to_string(),
-        ty: None,
-        size: None,
-        values: Vec::new(),
-        texels: texels.iter().map(|(at, texel)| TexelJson { at: *at, values: texel.map(|number| number.to_string()) }).collect(),
+    buffers.extend(outputs.texels.iter().map(|(register, texels)| {
+        BufferJson {
+            register: register.to_string(),
+            ty: None,
+            size: None,
+            values: Vec::new(),
+            texels: texels
+                .iter()
+                .map(|(at, texel)| TexelJson { at: *at, values: texel.map(|number| number.to_string()) })
+                .collect(),
+        }
     }));
     ShaderJson {
         schema: SCHEMA,
@@ -183,7 +190,8 @@ pub(super) fn print(
         let [vertices, primitives] = mesh.counts;
         writeln!(stdout, "group {number}: {vertices} vertices, {primitives} primitives")?;
         for (what, all) in [("vertex", &mesh.vertices), ("primitive", &mesh.primitives)] {
-            let rows: Vec<_> = by_number(all).into_iter().map(|(number, row)| (number.to_string(), Some(row))).collect();
+            let rows: Vec<_> =
+                by_number(all).into_iter().map(|(number, row)| (number.to_string(), Some(row))).collect();
             table(what, &rows, "", stdout)?;
         }
         for (primitive, indices) in &mesh.indices {
@@ -192,7 +200,11 @@ pub(super) fn print(
     }
     for (groups, payload) in &outputs.dispatches {
         let [x, y, z] = groups;
-        writeln!(stdout, "dispatches {x} × {y} × {z} groups, payload of {} bytes", grouped(payload.len() as u64))?;
+        writeln!(
+            stdout,
+            "dispatches {x} × {y} × {z} groups, payload of {} bytes",
+            grouped(payload.len() as u64)
+        )?;
     }
     memory(outputs, wanted, stdout)
 }
