@@ -4,6 +4,7 @@ use super::code::{Code, element, field};
 use super::fault::Reason;
 use super::lanewise::each;
 use super::machine::{Frame, Machine, Wave, lanes_of};
+use super::number::{decode, encode};
 use super::resource::{self, Bound, Place, bound};
 use super::variable;
 use unshade_ir::ValueId;
@@ -130,6 +131,9 @@ impl<'p> Machine<'p> {
             }
             ShaderOp::AtomicResource(_) | ShaderOp::CompareExchangeResource => {
                 return self.atomic_resource(code, wave, id, op, mask).map(|()| true);
+            }
+            ShaderOp::CombineRows | ShaderOp::DotRows => {
+                return self.rows(code, wave, id, op, mask).map(|()| true);
             }
             ShaderOp::UpdateCounter => return self.counter(code, wave, id, mask).map(|()| true),
             ShaderOp::Dimensions => return self.dimensions(code, wave, id, mask).map(|()| true),
@@ -301,6 +305,37 @@ impl<'p> Machine<'p> {
                 None => memory.set_texel(bound, place, &[changed], seed, &mut self.budget)?,
             }
             frame.write(code, id, 0, thread, old);
+        }
+        Ok(())
+    }
+
+    /// Multiplies rows of a constant buffer with a vector. Each product and sum is rounded.
+    fn rows(
+        &mut self,
+        code: &Code<'p>,
+        wave: &mut Wave,
+        id: ValueId,
+        op: ShaderOp,
+        mask: u32,
+    ) -> Result<(), Reason> {
+        let function = code.function;
+        let [handle, first, vector] = [0, 1, 2].map(|index| function.input(id, index));
+        let (lanes, count) = (usize::from(function.lanes(id)), usize::from(function.lanes(vector)));
+        let rounded = |number: f64| decode(encode(number, 32), 32);
+        for thread in lanes_of(mask) {
+            let Some(frame) = wave.frame() else { return Err(Reason::Unsound) };
+            let bound = bound(self.program, frame.read(code, handle, 0, thread))?;
+            let first = frame.read(code, first, 0, thread) & 0xffff_ffff;
+            let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
+            for lane in 0..lanes {
+                let product = |index: usize| {
+                    let (row, column) = if op == ShaderOp::CombineRows { (index, lane) } else { (lane, index) };
+                    let number = decode(memory.read(16 * (first + row as u64) + 4 * column as u64, 32), 32);
+                    rounded(number * decode(frame.read(code, vector, index, thread), 32))
+                };
+                let sum = (1..count).fold(product(0), |sum, index| rounded(sum + product(index)));
+                frame.write(code, id, lane, thread, encode(sum, 32));
+            }
         }
         Ok(())
     }
