@@ -15,8 +15,8 @@
 //! Source: Microsoft's reference of the pixel shader assembly.
 
 use super::lifter::{Lifter, components};
-use unshade_dxbc::d3d9::operand::{Operand, RegisterKind};
 use unshade_dxbc::d3d9::Program;
+use unshade_dxbc::d3d9::operand::{Operand, RegisterKind};
 use unshade_ir::shader::interface::Shape;
 use unshade_ir::{Op, ShaderOp, ValueId};
 
@@ -98,7 +98,8 @@ impl Lifter<'_> {
                 self.store_depth(red, green)
             }
             "bem" => {
-                let [base, change] = [sources.first()?, sources.get(1)?].map(|operand| self.read(operand, &[0, 1]));
+                let [base, change] =
+                    [sources.first()?, sources.get(1)?].map(|operand| self.read(operand, &[0, 1]));
                 self.displaced(number, base, change)
             }
             "texbem" | "texbeml" => {
@@ -114,8 +115,10 @@ impl Lifter<'_> {
                 let scale = self.add(Op::Shader(ShaderOp::MultiplyAdd), 32, 1, &[blue, scale?, offset?]);
                 Some(self.lanewise(Op::FloatMul, 32, &[value, scale]))
             }
-            "texm3x2pad" | "texm3x3pad" | "texdp3" | "texdp3tex" | "texm3x2tex" | "texm3x3tex" | "texm3x3"
-            | "texm3x3spec" | "texm3x3vspec" | "texm3x2depth" => self.product(mnemonic, target, sources),
+            "texm3x2pad" | "texm3x3pad" | "texdp3" | "texdp3tex" | "texm3x2tex" | "texm3x3tex"
+            | "texm3x3" | "texm3x3spec" | "texm3x3vspec" | "texm3x2depth" => {
+                self.product(mnemonic, target, sources)
+            }
             _ => None,
         }
     }

@@ -427,8 +427,9 @@ impl Lifter<'_> {
             return value;
         }
         let zero = self.float(0.0);
-        let scalars: Vec<ValueId> =
-            (0..count).map(|index| if index < lanes { self.lane(value, index as u8) } else { zero }).collect();
+        let scalars: Vec<ValueId> = (0..count)
+            .map(|index| if index < lanes { self.lane(value, index as u8) } else { zero })
+            .collect();
         self.gather(&scalars)
     }
 

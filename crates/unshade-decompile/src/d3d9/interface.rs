@@ -204,9 +204,10 @@ impl Interface {
         }
         let mnemonic = instruction.opcode().row(program.version).map_or("", |row| row.mnemonic);
         let Some((_, shape)) = first::SAMPLERS.iter().find(|row| row.0 == mnemonic) else { return };
-        let named = table.constants.iter().find(|constant| {
-            constant.set.0 == 3 && u32::from(constant.register) == target.number()
-        });
+        let named = table
+            .constants
+            .iter()
+            .find(|constant| constant.set.0 == 3 && u32::from(constant.register) == target.number());
         let shape = match named.map(|constant| constant.data_type.base) {
             Some(BASE_SAMPLER_2D) => Shape::Texture2D,
             Some(BASE_SAMPLER_3D) => Shape::Texture3D,

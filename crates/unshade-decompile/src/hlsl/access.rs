@@ -332,7 +332,8 @@ impl Printer<'_> {
             _ => Offset::of(self.function, offset, 1),
         };
         let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * self.program.bytes(width)).collect();
-        { let numbers = Numbers { packing: Packing::Structured, base: &base, bytes: &bytes, width }; self.member_lanes(&root, &element, numbers, Kind::Any) }
+        let numbers = Numbers { packing: Packing::Structured, base: &base, bytes: &bytes, width };
+        self.member_lanes(&root, &element, numbers, Kind::Any)
     }
 
     fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
@@ -363,9 +364,9 @@ impl Printer<'_> {
         let is_global = self.naming.has_global_members(id);
         let root = if is_global { String::new() } else { self.handle(handle) };
         let element = self.program.resources[id].element.clone();
+        let numbers = Numbers { packing: Packing::Constant, base: &base, bytes: &bytes, width };
         if let Some(element) = &element
-            && let Some((text, kind)) =
-                { let numbers = Numbers { packing: Packing::Constant, base: &base, bytes: &bytes, width }; self.member_lanes(&root, element, numbers, want) }
+            && let Some((text, kind)) = self.member_lanes(&root, element, numbers, want)
         {
             return Text::new(text, p::POSTFIX, kind);
         }
@@ -401,8 +402,13 @@ impl Printer<'_> {
         let element = self.program.resources[resource].element.clone()?;
         let root = if self.naming.has_global_members(resource) { String::new() } else { self.handle(handle) };
         let base = self.row(load);
-        self.member_lanes(&root, &element, Numbers { packing: Packing::Constant, base: &base, bytes: &[4 * low], width: 64 }, Kind::Any)
-            .map(|found| found.0)
+        self.member_lanes(
+            &root,
+            &element,
+            Numbers { packing: Packing::Constant, base: &base, bytes: &[4 * low], width: 64 },
+            Kind::Any,
+        )
+        .map(|found| found.0)
     }
 
     /// Returns the kind that the interface says of a value.

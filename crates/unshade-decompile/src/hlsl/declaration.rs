@@ -38,7 +38,8 @@ impl Naming {
                         let is_same = legacy::split_element(&name).0 == base && known.class == resource.class;
                         is_same && naming.resources.contains_key(other)
                     });
-                    let known = known.map(|(other, _)| legacy::split_element(naming.resource(other)).0.to_owned());
+                    let known =
+                        known.map(|(other, _)| legacy::split_element(naming.resource(other)).0.to_owned());
                     let name = known.unwrap_or_else(|| names.take(base));
                     naming.resources.insert(id, format!("{name}{element}"));
                 }

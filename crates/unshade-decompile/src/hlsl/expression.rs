@@ -4,8 +4,8 @@
 //! text has, `asfloat`, `asint` and `asuint` reinterpret the bits, and casts change the signedness of integers.
 
 use super::function::Printer;
-use super::spelling::{self, Helper, HelperFunction};
 use super::legacy;
+use super::spelling::{self, Helper, HelperFunction};
 use crate::ir::shader::data_type::{Scalar, ScalarKind};
 use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Lanes, Op, ValueId};

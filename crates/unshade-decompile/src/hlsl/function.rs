@@ -762,7 +762,9 @@ fn split_once_at_top<'t>(text: &'t str, operator: &str) -> Option<(&'t str, &'t 
             '(' | '[' => depth += 1,
             ')' | ']' => depth -= 1,
             '?' if depth == 0 => return None,
-            _ if depth == 0 && text[at..].starts_with(operator) && found.replace(at).is_some() => return None,
+            _ if depth == 0 && text[at..].starts_with(operator) && found.replace(at).is_some() => {
+                return None;
+            }
             _ => {}
         }
     }

@@ -220,7 +220,9 @@ pub(super) fn wanted_name(program: &ShaderProgram, resource: &Resource) -> Optio
     match resource.class {
         ResourceClass::ShaderResource if resource.name.is_empty() => Some(format!("s{register}")),
         ResourceClass::ShaderResource => Some(resource.name.clone()),
-        ResourceClass::Sampler if !resource.name.is_empty() && has_pairs(program) => Some(resource.name.clone()),
+        ResourceClass::Sampler if !resource.name.is_empty() && has_pairs(program) => {
+            Some(resource.name.clone())
+        }
         _ => None,
     }
 }
@@ -337,7 +339,10 @@ fn pairs(program: &ShaderProgram, naming: &Naming) -> Vec<String> {
         }
         let declared = pair(program, texture).and_then(|sampler| {
             let (ty, name) = (declaration::object(naming, texture)?, split_element(naming.resource(id)).0);
-            Some((format!("{ty} {name}{}", dimension(texture)), format!("SamplerState {}", naming.resource(sampler))))
+            Some((
+                format!("{ty} {name}{}", dimension(texture)),
+                format!("SamplerState {}", naming.resource(sampler)),
+            ))
         });
         match declared {
             Some((texture, sampler)) => found.push((binding.register, texture, Some(sampler))),

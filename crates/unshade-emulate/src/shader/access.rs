@@ -329,7 +329,8 @@ impl<'p> Machine<'p> {
             let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
             for lane in 0..lanes {
                 let product = |index: usize| {
-                    let (row, column) = if op == ShaderOp::CombineRows { (index, lane) } else { (lane, index) };
+                    let (row, column) =
+                        if op == ShaderOp::CombineRows { (index, lane) } else { (lane, index) };
                     let number = decode(memory.read(16 * (first + row as u64) + 4 * column as u64, 32), 32);
                     rounded(number * decode(frame.read(code, vector, index, thread), 32))
                 };

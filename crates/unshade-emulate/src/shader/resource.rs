@@ -8,6 +8,7 @@ use super::fill;
 use super::hash::hash;
 use super::inputs::{Contents, HEAP, Inputs, Register};
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use unshade_ir::fold::masked;
 use unshade_ir::hash::FastMap;
 use unshade_ir::shader::AtomicOp;
@@ -76,7 +77,7 @@ impl Resources {
         inputs: &Inputs,
         budget: &mut Budget,
     ) -> Result<&mut Memory, Reason> {
-        if !self.memory.contains_key(&bound.register) {
+        if let Entry::Vacant(entry) = self.memory.entry(bound.register) {
             let memory = match inputs.contents(bound.register, bound.resource) {
                 Contents::Bytes(bytes) => {
                     budget.allocate(bytes.len())?;
@@ -84,7 +85,7 @@ impl Resources {
                 }
                 Contents::Texels(scalar) => Memory::Texels { scalar, written: BTreeMap::new() },
             };
-            self.memory.insert(bound.register, memory);
+            entry.insert(memory);
         }
         self.memory.get_mut(&bound.register).ok_or(Reason::Memory)
     }
