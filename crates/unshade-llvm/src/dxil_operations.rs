@@ -415,7 +415,7 @@ pub static CORE: &[Operation] = &[
 
 /// Names and operands of experimental operations, with codes from 0x8000_0000 on.
 #[rustfmt::skip]
-pub(crate) const EXPERIMENTAL: &[(&str, &str)] = &[
+pub const EXPERIMENTAL: &[(&str, &str)] = &[
     ("ExperimentalNop", "()"),
     ("GetGroupWaveIndex", "()"),
     ("GetGroupWaveCount", "()"),

@@ -1,11 +1,13 @@
 //! Functions: blocks, phis and constants; and the program that they make up.
 
+use super::instruction::binary_operator;
 use super::interface;
+use super::node;
 use super::types::TypeReader;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
 use crate::ir::shader::interface::{
-    ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Variable, VariableSpace,
+    ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable, VariableSpace,
 };
 use crate::ir::shader::vector::gather;
 use crate::ir::{self, BlockId, End, Function, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId, VariableId};
@@ -200,9 +202,16 @@ impl<'m> Shared<'m, '_> {
         lifted.parameters = parameters;
         lifted.result = result;
         let Ok(body) = self.module.body(index) else { return lifted };
-        let (function, payload) = Lifter::new(self, &body).run();
+        let (function, payload, records) = Lifter::new(self, &body).run();
         lifted.function = function;
         lifted.attributes.payload = payload;
+        if let Some(found) = entry.and_then(|entry| entry.properties.node.as_ref())
+            && lifted.stage == Some(Stage::Node)
+        {
+            let mut attributes = node::node(found);
+            node::set_records(&mut attributes, found, &records, &mut self.program.structs);
+            lifted.attributes.node = Some(attributes);
+        }
         lifted
     }
 
@@ -276,6 +285,8 @@ pub(super) struct Lifter<'s, 'm, 'a, 'b> {
     phis: Vec<(ValueId, u32)>,
     /// The type of the payload of a mesh.
     pub(super) payload: Option<DataType>,
+    /// The types of the records of a node: whether it is an output, its number, the type.
+    pub(super) records: Vec<(bool, u32, DataType)>,
     undefined: FastMap<(u8, u16), ValueId>,
 }
 
@@ -290,12 +301,13 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             address: NO_ADDRESS,
             phis: Vec::new(),
             payload: None,
+            records: Vec::new(),
             undefined: FastMap::default(),
         }
     }
 
-    /// Returns the function, and the type of the payload of a mesh if it reads that.
-    fn run(mut self) -> (Function, Option<DataType>) {
+    /// Returns the function, the type of the payload of a mesh if it reads that, and those of the records of a node.
+    fn run(mut self) -> (Function, Option<DataType>, Vec<(bool, u32, DataType)>) {
         for block in &self.body.blocks {
             self.function.block(block.start);
         }
@@ -313,7 +325,7 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             }
         }
         self.fill_phis();
-        (self.function, self.payload)
+        (self.function, self.payload, self.records)
     }
 
     /// Returns the reachable blocks, each after those that dominate it.
@@ -526,9 +538,14 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             Opcode::GetElementPtr => self.element_place(base, expression.ty, indices),
             opcode if opcode.is_cast() => self.value(base),
             opcode => {
-                let text = format!("constant expression {}", opcode.mnemonic());
-                let (width, _) = self.shape(ty);
-                self.unlifted(&text, width)
+                let (width, lanes) = self.shape(ty);
+                match (binary_operator(opcode), operands) {
+                    (Some(op), &[left, right]) => {
+                        let inputs = [self.value(left), self.value(right)];
+                        self.add(op, width, lanes, &inputs)
+                    }
+                    _ => self.unlifted(&format!("constant expression {}", opcode.mnemonic()), width),
+                }
             }
         };
         (self.block, self.address) = (block, address);

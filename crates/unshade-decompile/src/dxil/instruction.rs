@@ -33,6 +33,11 @@ const BINARY: [(Opcode, Op); 16] = [
     (Opcode::Xor, Op::Xor),
 ];
 
+/// Returns the operator of an instruction with two inputs of the same shape.
+pub(super) fn binary_operator(opcode: Opcode) -> Option<Op> {
+    BINARY.iter().find(|row| row.0 == opcode).map(|row| row.1)
+}
+
 /// Comparisons of integers, by predicate from 32 on: the operator, and whether its inputs are exchanged.
 const INTEGER_COMPARISONS: [(Op, bool); 10] = [
     (Op::Equal, false),
@@ -87,6 +92,14 @@ const RESOURCE_ATOMICS: [AtomicOp; 9] = [
     AtomicOp::UnsignedMax,
     AtomicOp::Exchange,
 ];
+
+/// The operations that return an integer, a truth, or a float of a ray query, and of a hit object.
+const QUERY_NUMBERS: [ShaderOp; 3] =
+    [ShaderOp::RayQueryInteger, ShaderOp::RayQueryBool, ShaderOp::RayQueryFloat];
+const HIT_NUMBERS: [ShaderOp; 3] = [ShaderOp::HitInteger, ShaderOp::HitBool, ShaderOp::HitFloat];
+
+/// The most lanes of a vector that are gathered one by one.
+const MAX_GATHERED: u16 = 256;
 
 impl Lifter<'_, '_, '_, '_> {
     /// Lifts an instruction other than a phi.
@@ -236,7 +249,7 @@ impl Lifter<'_, '_, '_, '_> {
                 }
             }
             Opcode::Xor if is_bool => Op::BoolXor,
-            opcode => BINARY.iter().find(|row| row.0 == opcode).map_or(Op::Undefined, |row| row.1),
+            opcode => binary_operator(opcode).unwrap_or(Op::Undefined),
         };
         let id = self.add(op, width, lanes, &[a, b]);
         self.function.values[id].is_precise = self.is_precise(instruction);
@@ -344,7 +357,8 @@ impl Lifter<'_, '_, '_, '_> {
     fn space(&self, pointer: LlvmValue) -> Space {
         let value = self.shared.module.value(Some(self.body), pointer);
         match value.and_then(|value| self.shared.module.types.address_space(value.ty)) {
-            Some(3) => Space::Shared,
+            // Records of work graphs are shared like the memory of a group.
+            Some(3 | 6) => Space::Shared,
             _ => Space::Local,
         }
     }
@@ -425,13 +439,24 @@ impl Lifter<'_, '_, '_, '_> {
         let value = self.value(vector);
         match self.integer(index).and_then(|index| u8::try_from(index).ok()) {
             Some(number) => lane(&mut self.function, self.block, self.address, value, number),
-            None => self.unlifted("extractelement with a computed index", width),
+            None => {
+                let index = self.lane_index(index);
+                self.shader(ShaderOp::ExtractLane, width, 1, &[value, index])
+            }
+        }
+    }
+
+    /// Returns the index of a lane as a number of 32 bits.
+    fn lane_index(&mut self, index: LlvmValue) -> ValueId {
+        match self.integer(index) {
+            Some(number) => self.function.constant(number, 32),
+            None => self.value(index),
         }
     }
 
     /// Returns the lanes of a value one by one.
     fn scalars(&mut self, value: ValueId, lanes: u16) -> Vec<ValueId> {
-        let lanes = (0..lanes.min(256)).map(|index| index as u8);
+        let lanes = (0..lanes.min(MAX_GATHERED)).map(|index| index as u8);
         lanes.map(|index| lane(&mut self.function, self.block, self.address, value, index)).collect()
     }
 
@@ -443,8 +468,11 @@ impl Lifter<'_, '_, '_, '_> {
         lanes: u16,
     ) -> ValueId {
         let (value, element) = (self.value(vector), self.value(element));
-        let Some(index) = self.integer(index).filter(|index| *index < u64::from(lanes)) else {
-            return self.unlifted("insertelement with a computed index", self.function.width(element));
+        let constant = self.integer(index).filter(|index| *index < u64::from(lanes));
+        let Some(index) = constant.filter(|_| lanes <= MAX_GATHERED) else {
+            let index = self.lane_index(index);
+            let width = self.function.width(element);
+            return self.shader(ShaderOp::InsertLane, width, lanes, &[value, index, element]);
         };
         let mut scalars = self.scalars(value, lanes);
         if let Some(slot) = scalars.get_mut(index as usize) {
@@ -465,13 +493,25 @@ impl Lifter<'_, '_, '_, '_> {
 
     fn shuffle(&mut self, a: LlvmValue, b: LlvmValue, mask: LlvmValue, lanes: u16) -> ValueId {
         let (x, y) = (self.value(a), self.value(b));
-        let count = self.function.lanes(x);
+        let count = self.vector_lanes(a);
+        // One lane for all.
+        if let Some(number) = self.splat(mask).filter(|number| *number < u64::from(count)) {
+            let scalar = match u8::try_from(number) {
+                Ok(number) => lane(&mut self.function, self.block, self.address, x, number),
+                Err(_) => return self.unlifted("shufflevector of a long vector", self.function.width(x)),
+            };
+            let width = self.function.width(scalar);
+            return self.add(Op::Vector, width, lanes, &vec![scalar; usize::from(lanes)]);
+        }
+        if count.max(lanes) > MAX_GATHERED {
+            return self.unlifted("shufflevector of a long vector", self.function.width(x));
+        }
         let mut all = self.scalars(x, count);
         all.extend(self.scalars(y, count));
         let mask = self.value(mask);
         let width = self.function.width(x);
         let mut picked = Vec::new();
-        for index in 0..lanes.min(256) {
+        for index in 0..lanes {
             let number = lane(&mut self.function, self.block, self.address, mask, index as u8);
             let number = self.function.number(number).and_then(|number| usize::try_from(number).ok());
             let scalar = number.and_then(|number| all.get(number).copied());
@@ -481,6 +521,27 @@ impl Lifter<'_, '_, '_, '_> {
             });
         }
         self.whole(&picked)
+    }
+
+    /// Returns the number of lanes of a vector of the module; its value may be a scalar that counts for all of them.
+    fn vector_lanes(&self, id: LlvmValue) -> u16 {
+        let value = self.shared.module.value(Some(self.body), id);
+        value.map_or(1, |value| self.shape(value.ty).1)
+    }
+
+    /// Returns whether the first member of a structure is a vector.
+    fn starts_with_vector(&self, id: LlvmValue) -> bool {
+        let types = &self.shared.module.types;
+        let Some(value) = self.shared.module.value(Some(self.body), id) else { return false };
+        let Type::Struct(structure) = types.get(value.ty) else { return false };
+        let first = types.elements(structure.fields).first();
+        first.is_some_and(|field| matches!(types.get(*field), Type::Vector { .. }))
+    }
+
+    /// Returns the number that all elements of a constant vector have.
+    fn splat(&mut self, mask: LlvmValue) -> Option<u64> {
+        let mask = self.value(mask);
+        (self.function.lanes(mask) == 1).then(|| self.function.number(mask)).flatten()
     }
 
     fn extract_value(
@@ -502,8 +563,11 @@ impl Lifter<'_, '_, '_, '_> {
             Lifted::Value(value) | Lifted::HeapIndex(value) => {
                 let count = self.function.lanes(value);
                 // Vectors that are loaded whole are the first member.
-                let is_whole = lanes > 1 && index == 0 && count == lanes;
-                if is_whole {
+                let is_vector = self.starts_with_vector(aggregate);
+                let is_whole = index == 0 && (is_vector || lanes > 1 && count == lanes);
+                if is_vector && index > 0 {
+                    self.add(Op::Result(1), width, lanes, &[value])
+                } else if is_whole {
                     value
                 } else if u16::try_from(index).is_ok_and(|index| index < count) && lanes == 1 {
                     lane(&mut self.function, self.block, self.address, value, index as u8)
@@ -560,7 +624,8 @@ impl Lifter<'_, '_, '_, '_> {
     /// Lifts a call of a DXIL operation.
     fn operation(&mut self, instruction: &Instruction, arguments: &[LlvmValue]) -> Option<ValueId> {
         let (&code, operands) = arguments.split_first()?;
-        let code = self.integer(code)?;
+        // Codes of experimental operations are negative.
+        let code = self.integer(code)? as u32;
         let (width, lanes) = self.shape(instruction.ty);
         let Some(row) = operation::row(code) else {
             return self.special(code, operands, instruction);
@@ -620,7 +685,7 @@ impl Lifter<'_, '_, '_, '_> {
     }
 
     /// Lifts an operation whose meaning or order depends on its operands.
-    fn special(&mut self, code: u64, operands: &[LlvmValue], instruction: &Instruction) -> Option<ValueId> {
+    fn special(&mut self, code: u32, operands: &[LlvmValue], instruction: &Instruction) -> Option<ValueId> {
         let (width, lanes) = self.shape(instruction.ty);
         let number =
             |lifter: &Self, index: usize| operands.get(index).and_then(|id| lifter.integer(*id)).unwrap_or(0);
@@ -630,6 +695,7 @@ impl Lifter<'_, '_, '_, '_> {
         };
         let op = match code {
             57 | 160 | 216..=218 => return self.handle(code, operands, instruction),
+            239 | 247..=251 => return self.node_handle(code, operands, instruction),
             41 | 42 => {
                 let signedness = if code == 41 { Signedness::Signed } else { Signedness::Unsigned };
                 let inputs = [value(self, 0), value(self, 1)];
@@ -708,6 +774,18 @@ impl Lifter<'_, '_, '_, '_> {
                     ShaderOp::QuadAll
                 }
             }
+            // Reductions of numbers have no form in the language.
+            309 | 310 if width == 1 => {
+                if code == 309 {
+                    ShaderOp::AllLanes
+                } else {
+                    ShaderOp::AnyLane
+                }
+            }
+            0x8000_0008..=0x8000_000a => {
+                let inputs = [value(self, 0), self.function.constant(u64::from(code), 32)];
+                return Some(self.shader(ShaderOp::TrianglePositionOf, width, lanes, &inputs));
+            }
             166 => {
                 let (op, signedness) =
                     (operation::multi_prefix_op(number(self, 5))?, operation::signedness(number(self, 6)));
@@ -737,16 +815,13 @@ impl Lifter<'_, '_, '_, '_> {
                 let bytes = self.group(operands.get(1..5)?);
                 return Some(self.shader(op, width, lanes, &[bytes]));
             }
-            code => match operation::query_number(code) {
-                Some(kind) => return Some(self.query(kind, code, operands, width)),
-                None => {
-                    let known = usize::try_from(code)
-                        .ok()
-                        .and_then(|code| unshade_llvm::dxil_operations::CORE.get(code));
-                    let name = known.map_or_else(|| format!("dx.op {code}"), |row| row.name.to_owned());
-                    return Some(self.unlifted(&name, width));
-                }
-            },
+            code => {
+                return Some(match (operation::query_number(code), operation::hit_number(code)) {
+                    (Some(kind), _) => self.query(QUERY_NUMBERS, kind, code, operands, width),
+                    (None, Some(kind)) => self.query(HIT_NUMBERS, kind, code, operands, width),
+                    (None, None) => self.unlifted(&operation::name(code), width),
+                });
+            }
         };
         let input = value(self, 0);
         Some(self.shader(op, width, lanes, &[input]))
@@ -758,12 +833,20 @@ impl Lifter<'_, '_, '_, '_> {
         self.group(operands.get(..count.clamp(1, operands.len())).unwrap_or(operands))
     }
 
-    fn query(&mut self, kind: QueryNumber, code: u64, operands: &[LlvmValue], width: u8) -> ValueId {
+    /// Lifts an operation that returns a number of a query or hit; `ops` are those for integers, truths and floats.
+    fn query(
+        &mut self,
+        ops: [ShaderOp; 3],
+        kind: QueryNumber,
+        code: u32,
+        operands: &[LlvmValue],
+        width: u8,
+    ) -> ValueId {
         let Some((&query, parts)) = operands.split_first() else { return self.undefined(width, 1) };
-        let mut inputs = vec![self.value(query), self.function.constant(code, 32)];
+        let mut inputs = vec![self.value(query), self.function.constant(u64::from(code), 32)];
         let op = match kind {
-            QueryNumber::Integer => ShaderOp::RayQueryInteger,
-            QueryNumber::Bool => ShaderOp::RayQueryBool,
+            QueryNumber::Integer => ops[0],
+            QueryNumber::Bool => ops[1],
             QueryNumber::Float => {
                 // A row and a column, or a component.
                 let (row, column) = match parts {
@@ -772,7 +855,7 @@ impl Lifter<'_, '_, '_, '_> {
                     _ => (self.undefined(32, 1), self.undefined(32, 1)),
                 };
                 inputs.extend([column, row]);
-                ShaderOp::RayQueryFloat
+                ops[2]
             }
         };
         self.shader(op, width, 1, &inputs)

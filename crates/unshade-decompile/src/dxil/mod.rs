@@ -15,6 +15,7 @@
 mod function;
 mod instruction;
 mod interface;
+mod node;
 mod operation;
 mod resource;
 mod types;

@@ -7,6 +7,7 @@
 
 use crate::ir::Op;
 use crate::ir::shader::{QuadDirection, ShaderOp, Signedness, WaveOp};
+use unshade_llvm::dxil_operations;
 
 /// What an operation means.
 #[derive(Clone, Copy, Debug)]
@@ -47,9 +48,25 @@ const fn bits(code: u32) -> OperationRow {
 }
 
 /// Returns the row of an operation.
-pub(super) fn row(code: u64) -> Option<&'static OperationRow> {
-    let at = ROWS.binary_search_by(|row| u64::from(row.code).cmp(&code)).ok()?;
-    ROWS.get(at)
+pub(super) fn row(code: u32) -> Option<&'static OperationRow> {
+    let (rows, code) = match code.checked_sub(EXPERIMENTAL_BASE) {
+        Some(number) => (EXPERIMENTAL, number),
+        None => (ROWS, code),
+    };
+    let at = rows.binary_search_by(|row| row.code.cmp(&code)).ok()?;
+    rows.get(at)
+}
+
+/// The code of the first experimental operation.
+pub(super) const EXPERIMENTAL_BASE: u32 = 0x8000_0000;
+
+/// Returns the name of an operation.
+pub(super) fn name(code: u32) -> String {
+    let known = match code.checked_sub(EXPERIMENTAL_BASE) {
+        Some(number) => dxil_operations::EXPERIMENTAL.get(number as usize).map(|row| row.0),
+        None => dxil_operations::CORE.get(code as usize).map(|row| row.name),
+    };
+    known.map_or_else(|| format!("dx.op {code}"), str::to_owned)
 }
 
 use ShaderOp as S;
@@ -214,13 +231,42 @@ static ROWS: &[OperationRow] = &[
     shader(221, S::IsHelperLane),
     grouped(223, S::GatherRaw, &[1, 1, 4, 2]),
     grouped(224, S::SampleCompareLevel, &[1, 1, 4, 3, 1, 1]),
+    shader(238, S::AllocateRecords),
+    shader(240, S::SendEmptyRecords),
+    shader(241, S::CompleteRecords),
+    shader(242, S::RecordCount),
+    shader(243, S::FinishSharing),
     shader(244, S::BarrierByMemoryType),
     shader(245, S::BarrierByHandle),
+    shader(246, S::BarrierByRecord),
+    shader(252, S::HasTarget),
+    shader(253, S::RemainingRecursion),
     grouped(254, S::SampleCompareGradient, &[1, 1, 4, 3, 1, 3, 3, 1]),
     grouped(255, S::SampleCompareBias, &[1, 1, 4, 3, 1, 1, 1]),
     shader(256, S::StartVertex),
     shader(257, S::StartInstance),
+    grouped(262, S::TraceHit, &[1, 1, 1, 1, 1, 1, 3, 1, 3, 1, 1]),
+    shader(263, S::QueryHit),
+    shader(264, S::QueryHitWithAttributes),
+    grouped(265, S::MissHit, &[1, 1, 3, 1, 3, 1]),
+    shader(266, S::EmptyHit),
+    shader(267, S::InvokeHit),
+    shader(268, S::ReorderThreads),
+    shader(287, S::SetShaderTableIndex),
+    shader(288, S::HitRootConstant),
+    shader(289, S::HitAttributes),
     shader(311, S::Dot),
+];
+
+/// Experimental operations, by their number above 0x8000_0000.
+#[rustfmt::skip]
+static EXPERIMENTAL: &[OperationRow] = &[
+    shader(1, S::GroupWaveIndex),
+    shader(2, S::GroupWaveCount),
+    shader(3, S::ClusterId),
+    shader(7, S::TrianglePosition),
+    shader(33, S::DebugBreak),
+    shader(34, S::IsDebugging),
 ];
 
 /// Returns a reduction over a wave by its number: of `WaveActiveOp` and `WavePrefixOp`.
@@ -261,11 +307,22 @@ pub(super) enum QueryNumber {
 }
 
 /// Returns what the operation of a code reads from a ray query; the code says which number.
-pub(super) fn query_number(code: u64) -> Option<QueryNumber> {
+pub(super) fn query_number(code: u32) -> Option<QueryNumber> {
     Some(match code {
         184 | 185 | 195 | 201..=204 | 207..=210 | 214 | 215 => QueryNumber::Integer,
         190..=192 => QueryNumber::Bool,
         186..=189 | 193 | 194 | 196..=200 | 205 | 206 | 211 | 212 => QueryNumber::Float,
+        0x8000_0004 | 0x8000_0005 => QueryNumber::Integer,
+        _ => return None,
+    })
+}
+
+/// Returns what the operation of a code reads from a hit object; the code says which number.
+pub(super) fn hit_number(code: u32) -> Option<QueryNumber> {
+    Some(match code {
+        269..=271 => QueryNumber::Bool,
+        272 | 281..=286 | 0x8000_0006 => QueryNumber::Integer,
+        273..=280 => QueryNumber::Float,
         _ => return None,
     })
 }
@@ -277,9 +334,10 @@ mod tests {
     #[test]
     fn rows_are_in_order_and_fill_all_inputs() {
         assert!(ROWS.is_sorted_by(|a, b| a.code < b.code));
+        assert!(EXPERIMENTAL.is_sorted_by(|a, b| a.code < b.code));
         for row in ROWS {
             let Meaning::Shader(op) = row.meaning else { continue };
-            let operands = unshade_llvm::dxil_operations::CORE[row.code as usize].operands() - 1;
+            let operands = dxil_operations::CORE[row.code as usize].operands() - 1;
             let given = if row.groups.is_empty() { operands } else { row.groups.len() };
             let in_groups: usize = row.groups.iter().map(|size| usize::from(*size)).sum();
             assert!(

@@ -20,7 +20,7 @@ impl Lifter<'_, '_, '_, '_> {
     /// Lifts an operation that makes a handle.
     pub(super) fn handle(
         &mut self,
-        code: u64,
+        code: u32,
         operands: &[LlvmValue],
         instruction: &Instruction,
     ) -> Option<ValueId> {

@@ -102,6 +102,9 @@ impl<'m, 'a> TypeReader<'m, 'a> {
             "SamplerState",
             "SamplerComparisonState",
         ];
+        if name == "dx.types.HitObject" {
+            return Some("dx::HitObject".into());
+        }
         fixed.contains(&name.as_str()).then(|| name.trim_start_matches("class.").to_owned())
     }
 
@@ -138,7 +141,10 @@ impl<'m, 'a> TypeReader<'m, 'a> {
                 counts.push(u32::try_from(count).ok()?);
                 ty = element;
             }
-            if !self.struct_name(ty).is_some_and(|name| name.starts_with(MATRIX)) {
+            // A matrix of one line has no array of them, unless it is a number.
+            let lines = if is_row_major { rows } else { columns };
+            let is_lowered = !self.struct_name(ty).is_some_and(|name| name.starts_with(MATRIX));
+            if is_lowered && (lines > 1 || counts.last() == Some(&1)) {
                 counts.pop();
             }
             let nest = |ty, count: &u32| DataType::Array(Box::new(ty), *count);

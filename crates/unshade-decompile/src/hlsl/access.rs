@@ -310,8 +310,8 @@ impl Printer<'_> {
             );
         }
         let kind = self.kinds[id];
-        let ty = self.type_of(kind, width, lanes);
-        Text::new(format!("{object}.Load<{ty}>({offset}{status})"), p::POSTFIX, kind)
+        let ty = declaration::template(&self.type_of(kind, width, lanes));
+        Text::new(format!("{object}.Load{ty}({offset}{status})"), p::POSTFIX, kind)
     }
 
     /// Returns the text and type of lanes at an offset of an element.
@@ -427,13 +427,11 @@ impl Printer<'_> {
         let Numbers { packing, base, bytes, width } = numbers;
         let mut found: Vec<(Vec<Step>, Scalar)> = Vec::new();
         for byte in bytes {
-            let offset = Offset { constant: base.constant.wrapping_add(*byte), terms: base.terms.clone() };
-            let one = constant_buffer::path(self.naming, &self.program.structs, ty, packing, &offset)?;
-            // Halves of a double are no numbers.
-            if one.1.bytes() != self.program.bytes(width) {
-                return None;
+            let (steps, scalar, within) = self.number_at(ty, packing, base, *byte)?;
+            if within > 0 || scalar.bytes() != self.program.bytes(width) {
+                return if width == 32 { self.words(root, ty, packing, base, bytes) } else { None };
             }
-            found.push(one);
+            found.push((steps, scalar));
         }
         let (first, scalar) = found.first()?.clone();
         let (last, prefix) =
@@ -461,7 +459,7 @@ impl Printer<'_> {
                     _ => None,
                 })
                 .collect();
-            if names.len() == found.len() {
+            if names.len() == found.len() && lanes.is_none_or(|lanes| lanes <= 4) {
                 return Some((self.swizzled(base, ty, prefix, &names), scalar.kind));
             }
         }
@@ -607,18 +605,18 @@ impl Printer<'_> {
                     self.line(&format!("{object}.Store{count}({offset}, {value});"));
                 } else {
                     let value = self.value(inputs[2], Kind::Any, 0);
-                    let ty = self.type_of(self.kinds[inputs[2]], width, lanes);
-                    self.line(&format!("{object}.Store<{ty}>({offset}, {value});"));
+                    let ty = declaration::template(&self.type_of(self.kinds[inputs[2]], width, lanes));
+                    self.line(&format!("{object}.Store{ty}({offset}, {value});"));
                 }
             }
             ShaderOp::StoreStructured => self.store_structured(&inputs),
             ShaderOp::AtomicResource(op) => {
-                let target = self.atomic_target(inputs[0], inputs[1], function.width(inputs[2]));
+                let target = self.atomic_target(inputs[0], inputs[1], inputs[2]);
                 self.atomic(id, spelling::atomic(op), &target, &inputs[2..], Some(op));
             }
             ShaderOp::CompareExchangeResource => {
-                let target = self.atomic_target(inputs[0], inputs[1], function.width(inputs[2]));
-                self.atomic(id, "InterlockedCompareExchange", &target, &inputs[2..], None);
+                let target = self.atomic_target(inputs[0], inputs[1], inputs[2]);
+                self.compare_exchange(id, &target, &inputs[2..]);
             }
             ShaderOp::AtomicVariable(op) => {
                 let target = self.place(inputs[0]);
@@ -626,7 +624,7 @@ impl Printer<'_> {
             }
             ShaderOp::CompareExchangeVariable => {
                 let target = self.place(inputs[0]);
-                self.atomic(id, "InterlockedCompareExchange", &target, &inputs[1..], None);
+                self.compare_exchange(id, &target, &inputs[1..]);
             }
             ShaderOp::Dimensions => self.dimensions(id, &inputs),
             ShaderOp::WriteFeedback
@@ -689,6 +687,9 @@ impl Printer<'_> {
         };
         let value = inputs[3];
         let (width, lanes) = (self.function.width(value), self.function.lanes(value));
+        if width == 32 && self.store_words(&root, &element, &base, value) {
+            return;
+        }
         let mut groups: Vec<(Vec<Step>, Scalar, Vec<u16>)> = Vec::new();
         for lane in 0..lanes {
             let constant = base.constant.wrapping_add(u32::from(lane) * self.program.bytes(width));
@@ -700,6 +701,7 @@ impl Printer<'_> {
                 Packing::Structured,
                 &offset,
             );
+            let found = found.filter(|(_, scalar)| scalar.bytes() == self.program.bytes(width));
             let Some((steps, scalar)) = found else {
                 self.unknown.push("a member of a structured buffer".into());
                 return;
@@ -719,12 +721,16 @@ impl Printer<'_> {
             let want = Kind::Known(scalar.kind);
             let target = match (steps.last(), group.len()) {
                 (Some(Step::Lane(0)), count)
-                    if vector_at(&self.program.structs, &element, &steps[..steps.len() - 1], self.naming)
-                        .is_some_and(|lanes| usize::from(lanes) == count) =>
+                    if self.has_lanes(&element, &steps[..steps.len() - 1], count) =>
                 {
                     self.path_text(&root, &steps[..steps.len() - 1])
                 }
-                (Some(Step::Lane(first)), count) if usize::from(*first) + count <= 4 => {
+                (Some(Step::Lane(first)), count)
+                    if usize::from(*first) + count <= 4
+                        && self
+                            .lanes_at(&element, &steps[..steps.len() - 1])
+                            .is_none_or(|lanes| lanes <= 4) =>
+                {
                     let prefix = &steps[..steps.len() - 1];
                     let names: String = LANES.iter().skip(usize::from(*first)).take(count).collect();
                     let text = self.path_text(&root, prefix);
@@ -742,7 +748,7 @@ impl Printer<'_> {
     }
 
     /// Returns some lanes of a value that follow each other.
-    fn part(&mut self, value: ValueId, first: u16, count: usize, want: Kind) -> String {
+    pub(super) fn part(&mut self, value: ValueId, first: u16, count: usize, want: Kind) -> String {
         let function = self.function;
         if function.lanes(value) == 1 {
             return self.value(value, want, 0);
@@ -780,7 +786,7 @@ impl Printer<'_> {
         &mut self,
         handle: ValueId,
         coordinates: ValueId,
-        width: u8,
+        value: ValueId,
     ) -> (String, Option<Scalar>) {
         let object = self.handle(handle);
         let shape = self.found(handle).map(|resource| resource.shape);
@@ -798,8 +804,12 @@ impl Printer<'_> {
                     _ => vec![coordinates, coordinates],
                 };
                 let (index, offset) = (parts[0], parts.get(1).copied().unwrap_or(parts[0]));
+                let width = self.function.width(value);
                 let lanes = self.element_lanes(handle, index, offset, 1, width);
                 let kind = lanes.as_ref().map(|found| Scalar::new(found.1, width));
+                if lanes.is_none() {
+                    self.unknown.push("a member of a structured buffer".into());
+                }
                 (lanes.map_or(object, |found| found.0), kind)
             }
             _ => {
@@ -811,6 +821,14 @@ impl Printer<'_> {
                 (format!("{object}[{place}]"), scalar)
             }
         }
+    }
+
+    /// Prints a compare and exchange: that of floats compares their bits.
+    fn compare_exchange(&mut self, id: ValueId, target: &(String, Option<Scalar>), values: &[ValueId]) {
+        let is_float = target.1.is_some_and(|scalar| scalar.kind == ScalarKind::Float);
+        let name =
+            if is_float { "InterlockedCompareExchangeFloatBitwise" } else { "InterlockedCompareExchange" };
+        self.atomic(id, name, target, values, None);
     }
 
     /// Prints an atomic operation; its earlier value goes to a variable.
@@ -830,7 +848,7 @@ impl Printer<'_> {
         };
         let mut arguments: Vec<String> =
             values.iter().map(|value| self.value(*value, Kind::Known(kind), 0)).collect();
-        let needs_original = matches!(name, "InterlockedExchange" | "InterlockedCompareExchange");
+        let needs_original = name == "InterlockedExchange" || name.starts_with("InterlockedCompareExchange");
         if is_used {
             self.declare(id);
             arguments.push(self.name(id));
@@ -900,7 +918,7 @@ impl Printer<'_> {
 }
 
 /// Returns the number of lanes of the vector at a path.
-fn vector_at(
+pub(super) fn vector_at(
     structs: &crate::ir::shader::data_type::StructTypes,
     root: &DataType,
     steps: &[Step],

@@ -88,12 +88,6 @@ pub(super) struct Index {
     pub(super) constant: u32,
 }
 
-impl Index {
-    fn constant(number: u32) -> Self {
-        Self { terms: Vec::new(), constant: number }
-    }
-}
-
 /// Returns the path to the number at an offset, and its type; `None` if the type has no number there, or a value moves
 /// the offset in a way that no array has.
 pub(super) fn path(
@@ -103,25 +97,37 @@ pub(super) fn path(
     packing: Packing,
     offset: &Offset,
 ) -> Option<(Vec<Step>, Scalar)> {
+    let (steps, scalar, within) = path_within(naming, structs, root, packing, offset)?;
+    (within == 0).then_some((steps, scalar))
+}
+
+/// Returns the path to the number that an offset is in, its type, and the offset in it.
+pub(super) fn path_within(
+    naming: &Naming,
+    structs: &StructTypes,
+    root: &DataType,
+    packing: Packing,
+    offset: &Offset,
+) -> Option<(Vec<Step>, Scalar, u32)> {
     let mut steps = Vec::new();
     let mut terms = offset.terms.clone();
     let (mut ty, mut rest) = (root, offset.constant);
     for _ in 0..64 {
         match ty {
             DataType::Scalar(scalar) => {
-                return (rest == 0 && terms.is_empty()).then_some((steps, *scalar));
+                return (rest < scalar.bytes() && terms.is_empty()).then_some((steps, *scalar, rest));
             }
             DataType::Vector(scalar, lanes) => {
                 let bytes = scalar.bytes().max(1);
-                let lane =
-                    u16::try_from(rest / bytes).ok().filter(|lane| lane < lanes && rest % bytes == 0)?;
                 if !terms.is_empty() {
                     let index = take_index(&mut terms, bytes)?;
-                    steps.push(Step::Index(index, u32::from(lane)));
-                    return terms.is_empty().then_some((steps, *scalar));
+                    let (lane, within) = divided(rest, bytes);
+                    steps.push(Step::Index(index, lane));
+                    return terms.is_empty().then_some((steps, *scalar, within));
                 }
+                let lane = u16::try_from(rest / bytes).ok().filter(|lane| lane < lanes)?;
                 steps.push(Step::Lane(lane));
-                return Some((steps, *scalar));
+                return Some((steps, *scalar, rest % bytes));
             }
             DataType::Matrix { scalar, rows, columns, is_row_major } => {
                 let (major, minor) = if *is_row_major { (*rows, *columns) } else { (*columns, *rows) };
@@ -130,42 +136,69 @@ pub(super) fn path(
                     Packing::Constant => (bytes * u32::from(minor)).next_multiple_of(16),
                     Packing::Structured => bytes * u32::from(minor),
                 };
-                let (at, within) = (rest / line, rest % line / bytes);
-                if at >= u32::from(major) || within >= u32::from(minor) || rest % line % bytes != 0 {
+                let outer_terms = take_multiples(&mut terms, line);
+                let inner_terms = take_multiples(&mut terms, bytes);
+                let (at, in_line) =
+                    if outer_terms.is_empty() { (rest / line, rest % line) } else { divided(rest, line) };
+                let (within, in_number) = (in_line / bytes, in_line % bytes);
+                let is_outside = outer_terms.is_empty() && at >= u32::from(major)
+                    || inner_terms.is_empty() && within >= u32::from(minor);
+                if is_outside || !terms.is_empty() {
                     return None;
                 }
-                let mut outer = Index::constant(at);
-                let mut inner = Index::constant(within);
-                outer.terms = take_multiples(&mut terms, line);
-                inner.terms = take_multiples(&mut terms, bytes);
-                if !terms.is_empty() {
-                    return None;
-                }
+                let outer = Index { terms: outer_terms, constant: at };
+                let inner = Index { terms: inner_terms, constant: within };
                 steps.push(if *is_row_major { Step::Entry(outer, inner) } else { Step::Entry(inner, outer) });
-                return Some((steps, *scalar));
+                return Some((steps, *scalar, in_number));
             }
             DataType::Array(element, count) => {
                 let stride = packing.stride(element, structs).max(1);
-                let index = rest / stride;
-                if *count > 0 && index >= *count {
+                let own = take_multiples(&mut terms, stride);
+                // With a value in the index, the constant alone may lie outside of the array, on both sides.
+                let index;
+                (index, rest) =
+                    if own.is_empty() { (rest / stride, rest % stride) } else { divided(rest, stride) };
+                if own.is_empty() && *count > 0 && index >= *count {
                     return None;
                 }
-                steps.push(Step::Index(take_multiples(&mut terms, stride), index));
-                rest %= stride;
+                steps.push(Step::Index(own, index));
                 ty = element;
             }
             DataType::Struct(id) => {
                 let structure = structs.get(*id)?;
-                let after = structure.fields.partition_point(|field| field.offset <= rest);
-                let index = after.checked_sub(1)?;
+                // A negative constant with a value: the first member is an array.
+                let index =
+                    if terms.is_empty() || (rest as i32) >= 0 { structure.field_at(rest)? } else { 0 };
+                if structure.fields.is_empty() {
+                    return None;
+                }
                 steps.push(Step::Name(naming.field(*id, index).to_owned()));
-                rest -= structure.fields[index].offset;
+                rest = rest.wrapping_sub(structure.fields[index].offset);
                 ty = &structure.fields[index].ty;
             }
-            DataType::Named(_) => return None,
+            DataType::Named(name) => {
+                // The description of a ray: two vectors of three floats, each with a float after it.
+                let (field, ty) =
+                    super::stage::builtin_field(name, (rest / 16 * 2 + rest % 16 / 12) as usize)?;
+                if !terms.is_empty() || rest >= 32 {
+                    return None;
+                }
+                steps.push(Step::Name(field.to_owned()));
+                let in_field = if rest % 16 >= 12 { rest % 4 } else { rest % 16 };
+                if matches!(ty, DataType::Vector(..)) {
+                    steps.push(Step::Lane((in_field / 4) as u16));
+                }
+                return Some((steps, Scalar::FLOAT, in_field % 4));
+            }
         }
     }
     None
+}
+
+/// Divides an offset, which may be negative, by the size of an element, downwards.
+fn divided(offset: u32, size: u32) -> (u32, u32) {
+    let (offset, size) = (i64::from(offset as i32), i64::from(size));
+    (offset.div_euclid(size) as u32, offset.rem_euclid(size) as u32)
 }
 
 /// Takes the terms whose steps are multiples of a number of bytes, divided by it.

@@ -4,7 +4,7 @@ use super::legacy;
 use super::names::{Names, identifier};
 use super::spelling;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructTypes};
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
 use crate::ir::shader::interface::{
     Resource, ResourceClass, ShaderFunction, ShaderProgram, Shape, Stage, VariableSpace,
 };
@@ -20,6 +20,8 @@ pub(super) struct Naming {
     fields: FastMap<StructId, Vec<String>>,
     resources: FastMap<ResourceId, String>,
     variables: FastMap<VariableId, String>,
+    /// The identifiers of functions by their name in the program, where these are not the plain ones.
+    functions: FastMap<String, String>,
     /// The structure whose members have the names of a constant buffer, if they are global.
     global_members: FastMap<ResourceId, StructId>,
 }
@@ -85,7 +87,29 @@ impl Naming {
             };
             naming.variables.insert(id, names.take(wanted));
         }
+        naming.name_functions(program, names);
         naming
+    }
+
+    /// Names functions: a function that is no entry point may have the name of one.
+    fn name_functions(&mut self, program: &ShaderProgram, names: &mut Names) {
+        let plain = |function: &ShaderFunction| identifier(&super::function::plain_name(&function.name));
+        let entries: Vec<String> =
+            program.functions.iter().filter(|function| function.stage.is_some()).map(plain).collect();
+        for entry in &entries {
+            names.take(entry);
+        }
+        for function in program.functions.iter().filter(|function| function.stage.is_none()) {
+            let name = plain(function);
+            if entries.contains(&name) {
+                self.functions.insert(function.name.clone(), names.take(&name));
+            }
+        }
+    }
+
+    /// Returns the identifier of a function.
+    pub(super) fn function(&self, name: &str) -> String {
+        self.functions.get(name).cloned().unwrap_or_else(|| identifier(&super::function::plain_name(name)))
     }
 
     /// Names the members of a structure: among all global names, or among themselves.
@@ -94,10 +118,7 @@ impl Naming {
         let is_shared = global.is_some() && legacy::is_legacy(program);
         let names = global.unwrap_or(&mut own);
         let fields = &program.structs[id].fields;
-        let name = |(field, names): (&crate::ir::shader::data_type::StructField, &mut Names)| match field
-            .name
-            .is_empty()
-        {
+        let name = |(field, names): (&StructField, &mut Names)| match field.name.is_empty() {
             true => names.take(&format!("m{}", field.offset)),
             false => names.take(field.name.trim_start_matches('$')),
         };
@@ -154,7 +175,10 @@ impl Naming {
                 let order = if *is_row_major { "row_major " } else { "" };
                 format!("{order}{}{rows}x{columns}", spelling::scalar(*scalar))
             }
-            DataType::Array(element, _) => self.type_name(element),
+            DataType::Array(..) => {
+                let counts: String = ty.counts().iter().map(|count| format!("[{count}]")).collect();
+                format!("{}{counts}", self.type_name(ty.innermost()))
+            }
             DataType::Struct(id) => self.structure(*id).to_owned(),
             DataType::Named(name) => name.clone(),
         }
@@ -177,12 +201,19 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
     for id in used_structs(program, naming) {
         let structure = &program.structs[id];
         let is_payload = payloads.contains(&id);
-        let attribute = if is_payload { "[raypayload] " } else { "" };
+        let attribute = match is_payload {
+            true => "[raypayload] ",
+            false if tracks_sharing(program, id) => "[NodeTrackRWInputSharing] ",
+            false => "",
+        };
         lines.push(format!("struct {attribute}{}", naming.structure(id)));
         lines.push("{".into());
         let qualifiers = if is_payload { PAYLOAD_ACCESS } else { "" };
         for (index, field) in structure.fields.iter().enumerate() {
-            lines.push(format!("    {}{qualifiers};", naming.declare(&field.ty, naming.field(id, index))));
+            let semantic =
+                field.semantic.as_ref().map_or_else(String::new, |semantic| format!(" : {semantic}"));
+            let declared = naming.declare(&field.ty, naming.field(id, index));
+            lines.push(format!("    {declared}{semantic}{qualifiers};"));
         }
         lines.push("};".into());
         lines.push(String::new());
@@ -231,6 +262,13 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
     lines
 }
 
+/// Returns whether a structure is a record of which the groups that finished with it are counted.
+fn tracks_sharing(program: &ShaderProgram, id: StructId) -> bool {
+    let nodes = program.functions.iter().filter_map(|function| function.attributes.node.as_ref());
+    let mut ports = nodes.flat_map(|node| node.inputs.iter().chain(&node.outputs));
+    ports.any(|port| port.tracks_sharing && port.record == Some(DataType::Struct(id)))
+}
+
 /// The stages that access a member of a payload: all of them, since a program does not say more.
 const PAYLOAD_ACCESS: &str =
     " : read(caller, closesthit, miss, anyhit) : write(caller, closesthit, miss, anyhit)";
@@ -250,10 +288,11 @@ fn payloads(program: &ShaderProgram) -> Vec<StructId> {
         }
         let code = &function.function;
         for (id, value) in code.values.entries() {
-            if value.op != Op::Shader(ShaderOp::TraceRay) {
-                continue;
-            }
-            let place = code.input(id, 10);
+            let place = match value.op {
+                Op::Shader(ShaderOp::TraceRay | ShaderOp::TraceHit) => code.input(id, 10),
+                Op::Shader(ShaderOp::InvokeHit) => code.input(id, 1),
+                _ => continue,
+            };
             let variable = code.number(code.input(place, 0)).map(|number| VariableId::new(number as u32));
             let ty =
                 variable.and_then(|variable| program.variables.get(variable)).map(|variable| &variable.ty);
@@ -293,6 +332,9 @@ fn used_structs(program: &ShaderProgram, naming: &Naming) -> Vec<StructId> {
         if let Some(payload) = &function.attributes.payload {
             add(payload);
         }
+        for port in function.attributes.node.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs)) {
+            port.record.iter().for_each(&mut add);
+        }
     }
     order
 }
@@ -320,17 +362,28 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
     };
     if let (Some(structure), true) = (members, naming.has_global_members(id)) {
         let fields = &program.structs[structure].fields;
-        let is_globals = resource.name == GLOBALS;
-        let offsets = natural_offsets(fields.iter().map(|field| &field.ty), &program.structs);
-        let is_natural = offsets.iter().zip(fields).all(|(natural, field)| *natural == field.offset);
+        let is_named_globals = resource.name == GLOBALS;
+        let is_natural = is_natural(fields, &program.structs);
+        let registers = is_named_globals.then(|| registers(fields, &program.structs)).flatten();
+        // Where no registers give the offsets, the members are in a buffer with a name.
+        let is_globals = is_named_globals && (is_natural || registers.is_some());
         let indent = if is_globals { "" } else { "    " };
         if !is_globals {
             lines.push(format!("{word} {name}{register}"));
             lines.push("{".into());
         }
         for (index, field) in fields.iter().enumerate() {
+            // A structure without members takes no place, and has none.
+            if !is_natural && Packing::Constant.size(&field.ty, &program.structs) == 0 {
+                continue;
+            }
             let declared = naming.declare(&field.ty, naming.field(structure, index));
-            let place = if is_natural { String::new() } else { packed_at(field.offset, is_globals) };
+            let place = match &registers {
+                _ if is_natural => String::new(),
+                Some(limit) if is_globals && field.offset >= *limit => String::new(),
+                _ if is_globals => format!(" : register(c{})", field.offset / 16),
+                _ => packed_at(field.offset),
+            };
             lines.push(format!("{indent}{declared}{place};"));
         }
         if !is_globals {
@@ -357,7 +410,15 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
 
 /// Returns where members lie that have no `packoffset`.
 fn natural_offsets<'t>(types: impl Iterator<Item = &'t DataType>, structs: &StructTypes) -> Vec<u32> {
-    let mut end = 0_u32;
+    natural_offsets_from(0, types, structs)
+}
+
+/// Returns where members lie that follow an offset.
+fn natural_offsets_from<'t>(
+    mut end: u32,
+    types: impl Iterator<Item = &'t DataType>,
+    structs: &StructTypes,
+) -> Vec<u32> {
     let mut offsets = Vec::new();
     for ty in types {
         let size = Packing::Constant.size(ty, structs);
@@ -372,10 +433,32 @@ fn natural_offsets<'t>(types: impl Iterator<Item = &'t DataType>, structs: &Stru
     offsets
 }
 
-fn packed_at(offset: u32, is_global: bool) -> String {
+/// Returns whether members lie where they do without `packoffset`.
+fn is_natural(fields: &[StructField], structs: &StructTypes) -> bool {
+    let offsets = natural_offsets(fields.iter().map(|field| &field.ty), structs);
+    offsets.iter().zip(fields).all(|(natural, field)| *natural == field.offset)
+}
+
+/// Returns the offset from which on global variables need no register, if those before it start rows: variables without
+/// registers follow those that have one, in order. `None` if there is no such offset.
+fn registers(fields: &[StructField], structs: &StructTypes) -> Option<u32> {
+    let mut sorted: Vec<&StructField> =
+        fields.iter().filter(|field| Packing::Constant.size(&field.ty, structs) > 0).collect();
+    sorted.sort_by_key(|field| field.offset);
+    let aligned = sorted.iter().take_while(|field| field.offset.is_multiple_of(16)).count();
+    (0..=aligned).rev().find_map(|count| {
+        let (bound, free) = sorted.split_at(count);
+        let end = bound.last().map_or(0, |field| field.offset + Packing::Constant.size(&field.ty, structs));
+        let natural = natural_offsets_from(end, free.iter().map(|field| &field.ty), structs);
+        let is_same = natural.iter().zip(free).all(|(natural, field)| *natural == field.offset);
+        let is_in_order = free.is_sorted_by_key(|field| fields.iter().position(|known| known == *field));
+        (is_same && is_in_order).then(|| free.first().map_or(u32::MAX, |field| field.offset))
+    })
+}
+
+fn packed_at(offset: u32) -> String {
     let component = ["", ".y", ".z", ".w"][(offset / 4 % 4) as usize];
-    let word = if is_global { "register" } else { "packoffset" };
-    format!(" : {word}(c{}{component})", offset / 16)
+    format!(" : packoffset(c{}{component})", offset / 16)
 }
 
 /// Returns the dimension and the register of a resource.
@@ -463,12 +546,12 @@ pub(super) fn prototype(naming: &Naming, function: &ShaderFunction) -> String {
             format!("{direction}{}", naming.declare(&parameter.ty, &format!("argument{index}")))
         })
         .collect();
-    let name = identifier(&super::function::plain_name(&function.name));
+    let name = naming.function(&function.name);
     format!("{result} {name}({});", parameters.join(", "))
 }
 
 /// Returns an argument of a template in brackets.
-fn template(argument: &str) -> String {
+pub(super) fn template(argument: &str) -> String {
     let space = if argument.ends_with('>') { " " } else { "" };
     format!("<{argument}{space}>")
 }

@@ -210,12 +210,39 @@ impl Printer<'_> {
             (ScalarKind::Float, 16) if self.program.has_native_16_bit => "asfloat16",
             (ScalarKind::Signed, 16) if self.program.has_native_16_bit => "asint16",
             (ScalarKind::Unsigned, 16) if self.program.has_native_16_bit => "asuint16",
+            (_, 64) => return self.converted_double(text, want, lanes),
             _ => {
                 self.unknown.push(format!("the bits of a number of {width} bits"));
                 "bits"
             }
         };
         Text::new(format!("{name}({})", text.text), p::POSTFIX, want)
+    }
+
+    /// Reinterprets a double as an integer of 64 bits, or the other way round, by functions that the text defines.
+    fn converted_double(&mut self, text: Text, want: ScalarKind, lanes: u16) -> Text {
+        let function = match want {
+            ScalarKind::Float => HelperFunction::DoubleOfBits,
+            _ => HelperFunction::BitsOfDouble,
+        };
+        if lanes > 4 {
+            self.unknown.push("the bits of a long vector of doubles".into());
+        }
+        self.helpers.push(Helper { function, lanes: 1 });
+        let name = spelling::helper_name(function);
+        let from = match (want, text.kind) {
+            (ScalarKind::Float, ScalarKind::Signed) => {
+                let ty = self.type_of(ScalarKind::Unsigned, 64, lanes);
+                format!("({ty}){}", text.wrapped(p::UNARY))
+            }
+            _ => text.text,
+        };
+        let called = Text::new(
+            format!("{name}({from})"),
+            p::POSTFIX,
+            if want == ScalarKind::Float { want } else { ScalarKind::Unsigned },
+        );
+        if want == ScalarKind::Signed { self.converted(called, Kind::Known(want), 64, lanes) } else { called }
     }
 
     /// Returns the text of a value that is no scalar constant: the name of its variable, or what computes it.
@@ -373,8 +400,13 @@ impl Printer<'_> {
     }
 
     fn prefix(&mut self, id: ValueId, operator: &str, kind: ScalarKind) -> Text {
-        let text = self.input(id, 0, p::UNARY);
         let input = self.function.input(id, 0);
+        let is_reinterpreted = matches!(self.function.op(id), Op::Neg | Op::Not)
+            && self.shown_kind(input) == Some(ScalarKind::Float);
+        let text = match is_reinterpreted {
+            true => self.value(input, Kind::Known(ScalarKind::Signed), p::UNARY),
+            false => self.input(id, 0, p::UNARY),
+        };
         let kind = match self.function.op(id) {
             Op::Neg | Op::Not => {
                 self.shown_kind(input).filter(|kind| *kind != ScalarKind::Float).unwrap_or(kind)
@@ -448,6 +480,13 @@ impl Printer<'_> {
         if self.function.op(vector) == Op::Shader(ShaderOp::LoadConstant) && !self.has_variable(vector) {
             return self.constant_lanes(vector, lanes.numbers(), want);
         }
+        if self.function.op(vector) == Op::Undefined && lanes.numbers().len() == 1 {
+            return Text::new(
+                literal(0, self.kinds[id], self.function.width(id)),
+                p::POSTFIX,
+                self.kinds[id],
+            );
+        }
         let text = self.expression(vector, want);
         let kind = text.kind;
         if self.function.lanes(vector) == 1 {
@@ -460,7 +499,8 @@ impl Printer<'_> {
         }
         let text = text.wrapped(p::POSTFIX);
         match lanes.numbers() {
-            numbers if numbers.iter().all(|number| *number < 4) => {
+            // Vectors of more than four lanes have no names of lanes.
+            numbers if self.function.lanes(vector) <= 4 && numbers.iter().all(|number| *number < 4) => {
                 let names: String = numbers.iter().map(|number| LANES[usize::from(*number)]).collect();
                 Text::new(format!("{text}.{names}"), p::POSTFIX, kind)
             }
@@ -490,7 +530,7 @@ impl Printer<'_> {
             })
             .collect();
         let kind = result.map_or(self.kinds[id], |scalar| scalar.kind);
-        let name = super::names::identifier(&super::function::plain_name(&name));
+        let name = self.naming.function(&name);
         Text::new(format!("{name}({})", arguments.join(", ")), p::POSTFIX, kind)
     }
 
@@ -529,6 +569,18 @@ impl Printer<'_> {
         if let Some(text) = self.query_value(id, op) {
             return text;
         }
+        if let Some(text) = self.node_value(id, op) {
+            return text;
+        }
+        if let Some(text) = self.hit_value(id, op) {
+            return text;
+        }
+        if op == ShaderOp::ExtractLane {
+            let want = Kind::Known(self.kinds[id]);
+            let vector = self.value(self.function.input(id, 0), want, p::POSTFIX);
+            let index = self.value(self.function.input(id, 1), Kind::Known(ScalarKind::Unsigned), 0);
+            return Text::new(format!("{vector}[{index}]"), p::POSTFIX, self.kinds[id]);
+        }
         if let Some(text) = self.bits(id, op) {
             return text;
         }
@@ -539,6 +591,16 @@ impl Printer<'_> {
         }
         if matches!(op, ShaderOp::FloatToSigned | ShaderOp::FloatToUnsigned) {
             return self.cast(id, kind);
+        }
+        if let ShaderOp::Dot4Add(_) | ShaderOp::Dot2Add = op {
+            // The sum is the last argument.
+            let name = match op {
+                ShaderOp::Dot4Add(Signedness::Signed) => "dot4add_i8packed",
+                ShaderOp::Dot4Add(Signedness::Unsigned) => "dot4add_u8packed",
+                _ => "dot2add",
+            };
+            let [sum, left, right] = [0, 1, 2].map(|index| self.input(id, index, 0));
+            return Text::new(format!("{name}({left}, {right}, {sum})"), p::POSTFIX, kind);
         }
         if op == ShaderOp::MaskedSumOfDifferences {
             // The language has the operation for four sums at once.
@@ -556,7 +618,6 @@ impl Printer<'_> {
             (ShaderOp::DerivativeYCoarse, _) if self.is_plain_derivative() => "ddy".into(),
             _ => name,
         };
-        let is_any = (0..op.input_count()).any(|index| op.input(index) == OperandKind::Any);
         // Components of indices are lanes of the whole index.
         let is_indexed = op.input_count() > 0
             && (0..op.input_count()).all(|index| op.input(index) == OperandKind::Constant);
@@ -571,7 +632,10 @@ impl Printer<'_> {
                     return format!("{number:#x}u");
                 }
                 match op.input(index) {
-                    OperandKind::Any if is_any => self.value(input, Kind::Known(kind), 0),
+                    // Where the result says nothing of the inputs, they stay what they are.
+                    OperandKind::Any if op.result() == OperandKind::Any => {
+                        self.value(input, Kind::Known(kind), 0)
+                    }
                     OperandKind::Place => self.place(input).0,
                     _ => self.input(id, index, 0),
                 }

@@ -101,14 +101,8 @@ pub(super) fn declared(
                 Op::Undefined => super::constant_buffer::Offset::default(),
                 _ => super::constant_buffer::Offset::of(function, function.input(id, 2), 1),
             };
-            let found = super::constant_buffer::path(
-                naming,
-                &program.structs,
-                element,
-                Packing::Structured,
-                &offset,
-            )?;
-            Some(found.1.kind)
+            let width = program.bytes(function.width(id));
+            memory_kind(naming, program, element, Packing::Structured, &offset, width)
         }
         Op::Lanes(lanes) => {
             let load = function.input(id, 0);
@@ -118,7 +112,9 @@ pub(super) fn declared(
             constant_kind(program, naming, function, load, *lanes.numbers().first()?)
         }
         Op::Shader(ShaderOp::LoadConstant) => constant_kind(program, naming, function, id, 0),
-        Op::Load(_) => place_kind(program, info, function, function.input(id, 0)),
+        // The kind of what a place holds is that of what is stored.
+        Op::Load(_) | Op::Store(_) => place_kind(program, info, function, function.input(id, 0)),
+        Op::Return => info.result.as_ref()?.scalar().map(|scalar| scalar.kind),
         Op::Shader(ShaderOp::Argument) => {
             let parameter = info.parameters.get(number(function.input(id, 0))?)?;
             parameter.ty.scalar().map(|scalar| scalar.kind)
@@ -148,8 +144,20 @@ fn constant_kind(
     let Some(element) = &resource.element else { return Some(ScalarKind::Unsigned) };
     let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), 16);
     offset.constant = offset.constant.wrapping_add(u32::from(lane) * program.bytes(function.width(load)));
-    let found = super::constant_buffer::path(naming, &program.structs, element, Packing::Constant, &offset)?;
-    Some(found.1.kind)
+    memory_kind(naming, program, element, Packing::Constant, &offset, program.bytes(function.width(load)))
+}
+
+/// Returns the kind of a number of memory; pieces of other numbers are unsigned.
+fn memory_kind(
+    naming: &Naming,
+    program: &ShaderProgram,
+    ty: &DataType,
+    packing: Packing,
+    offset: &super::constant_buffer::Offset,
+    bytes: u32,
+) -> Option<ScalarKind> {
+    let found = super::constant_buffer::path_within(naming, &program.structs, ty, packing, offset)?;
+    Some(if found.2 == 0 && found.1.bytes() == bytes { found.1.kind } else { ScalarKind::Unsigned })
 }
 
 /// Returns the kind of the number at a place.
@@ -159,46 +167,46 @@ fn place_kind(
     function: &Function,
     place: ValueId,
 ) -> Option<ScalarKind> {
-    fn ty<'t>(
-        program: &'t ShaderProgram,
-        info: &'t ShaderFunction,
-        function: &Function,
-        place: ValueId,
-        depth: usize,
-    ) -> Option<&'t DataType> {
-        let number =
-            |index: usize| function.number(function.input(place, index)).map(|number| number as usize);
-        if depth > 64 {
-            return None;
-        }
-        match function.op(place) {
-            Op::Shader(ShaderOp::Variable) => program
-                .variables
-                .get(crate::ir::VariableId::new(number(0)? as u32))
-                .map(|variable| &variable.ty),
-            Op::Shader(ShaderOp::ArgumentPlace) => {
-                info.parameters.get(number(0)?).map(|parameter| &parameter.ty)
-            }
-            Op::Shader(ShaderOp::MeshPayload) => info.attributes.payload.as_ref(),
-            Op::Shader(ShaderOp::Element) => {
-                match ty(program, info, function, function.input(place, 0), depth + 1)? {
-                    DataType::Array(element, _) => Some(element),
-                    other => Some(other),
-                }
-            }
-            Op::Shader(ShaderOp::Field) => {
-                match ty(program, info, function, function.input(place, 0), depth + 1)? {
-                    DataType::Struct(id) => {
-                        program.structs.get(*id)?.fields.get(number(1)?).map(|field| &field.ty)
-                    }
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-    ty(program, info, function, place, 0)?.scalar().map(|scalar| scalar.kind)
+    let ty = place_type(program, info, function, place, 0)?;
+    Some(ty.scalar()?.kind)
 }
+
+/// Returns the type at a place; that of a line where it is in a matrix.
+fn place_type<'t>(
+    program: &'t ShaderProgram,
+    info: &'t ShaderFunction,
+    function: &Function,
+    place: ValueId,
+    depth: usize,
+) -> Option<&'t DataType> {
+    let number = |index: usize| function.number(function.input(place, index)).map(|number| number as usize);
+    if depth > 64 {
+        return None;
+    }
+    let base = || place_type(program, info, function, function.input(place, 0), depth + 1);
+    match function.op(place) {
+        Op::Shader(ShaderOp::Variable) => {
+            program.variables.get(crate::ir::VariableId::new(number(0)? as u32)).map(|variable| &variable.ty)
+        }
+        Op::Shader(ShaderOp::ArgumentPlace) => info.parameters.get(number(0)?).map(|parameter| &parameter.ty),
+        Op::Shader(ShaderOp::MeshPayload) => info.attributes.payload.as_ref(),
+        Op::Shader(ShaderOp::Record) => super::node::record_type(info, function, place),
+        Op::Shader(ShaderOp::Element) => match base()? {
+            DataType::Array(element, _) => Some(element),
+            other => Some(other),
+        },
+        Op::Shader(ShaderOp::Field) => match base()? {
+            DataType::Struct(id) => program.structs.get(*id)?.fields.get(number(1)?).map(|field| &field.ty),
+            DataType::Named(_) => Some(&FLOAT),
+            matrix @ DataType::Matrix { .. } => Some(matrix),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The kind of the members of all structures that the language defines.
+static FLOAT: DataType = DataType::Scalar(crate::ir::shader::data_type::Scalar::FLOAT);
 
 /// Prints a function of a program.
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, index: usize) -> Printed {
@@ -278,7 +286,7 @@ impl Printer<'_> {
             lines.push(plain(&format!("    {text}")));
         }
         for (class, _) in places.outer {
-            let ty = self.type_of(self.kinds[class], self.function.width(class), self.function.lanes(class));
+            let ty = self.variable_type(class);
             let name = self.name(class);
             let precise = if self.is_class_precise(class) { "precise " } else { "" };
             lines.push(plain(&format!("    {precise}{ty} {name};")));
@@ -364,6 +372,7 @@ impl Printer<'_> {
             Op::Phi if self.kinds[class] != ScalarKind::Float && self.function.lanes(class) == 1 => "n",
             Op::Shader(ShaderOp::Dimensions) => "size",
             Op::Shader(ShaderOp::NewRayQuery) => "query",
+            Op::Shader(ShaderOp::AllocateRecords) => "records",
             _ => "v",
         };
         let name = self.names.take(&format!("{wanted}{}", self.value_names.len()));
@@ -371,15 +380,36 @@ impl Printer<'_> {
         name
     }
 
+    /// Returns the type of the variable of a value.
+    pub(super) fn variable_type(&mut self, id: ValueId) -> String {
+        match self.function.op(id) {
+            Op::Shader(ShaderOp::Dimensions) => "uint4".into(),
+            Op::Shader(ShaderOp::NewRayQuery) => self.query_type(id),
+            Op::Shader(ShaderOp::AllocateRecords) => self.records_type(id),
+            _ if self.is_hit_object(id) => super::hit_object::HIT_OBJECT.into(),
+            _ => {
+                let class = self.variables.of(id);
+                self.type_of(self.kinds[class], self.function.width(id), self.function.lanes(id))
+            }
+        }
+    }
+
+    /// Returns whether the variable of a value is declared already.
+    pub(super) fn is_declared(&self, id: ValueId) -> bool {
+        self.declared[self.variables.of(id)]
+    }
+
+    /// Returns the type at a place.
+    pub(super) fn place_type(&self, place: ValueId) -> Option<&DataType> {
+        place_type(self.program, self.info, self.function, place, 0)
+    }
+
     /// Declares the variable of a value on a line of its own, unless it is declared already.
     pub(super) fn declare(&mut self, id: ValueId) {
         let class = self.variables.of(id);
         if !std::mem::replace(&mut self.declared[class], true) {
             let name = self.name(id);
-            let ty = match self.function.op(id) {
-                Op::Shader(ShaderOp::Dimensions) => "uint4".into(),
-                _ => self.type_of(self.kinds[class], self.function.width(id), self.function.lanes(id)),
-            };
+            let ty = self.variable_type(id);
             self.line(&format!("{ty} {name};"));
         }
     }
@@ -393,10 +423,17 @@ impl Printer<'_> {
     fn braced(&mut self, head: &str, body: &[Statement]) {
         self.line(head);
         self.line("{");
+        self.scope(body);
+        self.line("}");
+    }
+
+    /// Prints statements in a scope of their own: names that are declared there end with it.
+    fn scope(&mut self, body: &[Statement]) {
+        let heap_objects = self.heap_objects.clone();
         self.indent += 1;
         self.statements(body);
         self.indent -= 1;
-        self.line("}");
+        self.heap_objects = heap_objects;
     }
 
     fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
@@ -461,9 +498,7 @@ impl Printer<'_> {
             Statement::Loop { kind: LoopKind::Once, body } => {
                 self.line("do");
                 self.line("{");
-                self.indent += 1;
-                self.statements(body);
-                self.indent -= 1;
+                self.scope(body);
                 self.line("} while (false);");
             }
             Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
@@ -474,9 +509,7 @@ impl Printer<'_> {
             Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
                 self.line("do");
                 self.line("{");
-                self.indent += 1;
-                self.statements(body);
-                self.indent -= 1;
+                self.scope(body);
                 let text = self.condition((*condition, *holds));
                 self.line(&format!("}} while ({text});"));
             }
@@ -493,9 +526,7 @@ impl Printer<'_> {
                     if *is_default {
                         self.line("default:");
                     }
-                    self.indent += 1;
-                    self.statements(body);
-                    self.indent -= 1;
+                    self.scope(body);
                 }
                 self.line("}");
             }
@@ -567,6 +598,7 @@ impl Printer<'_> {
                     self.declare(id);
                 }
             }
+            Op::Store(_) if self.is_aggregate(id) => self.store_aggregate(id),
             Op::Store(_) => {
                 let (target, scalar) = self.place(function.input(id, 0));
                 let want = scalar.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
@@ -583,12 +615,38 @@ impl Printer<'_> {
                 if !self.stage_statement(id, op)
                     && !self.resource_statement(id, op)
                     && !self.query_statement(id, op)
+                    && !self.node_statement(id, op)
+                    && !self.hit_statement(id, op)
+                    && !self.lane_statement(id, op)
                 {
                     self.set(id);
                 }
             }
             _ => self.set(id),
         }
+    }
+
+    /// Returns whether a store sets an array or structure to a constant.
+    fn is_aggregate(&self, id: ValueId) -> bool {
+        let (place, value) = (self.function.input(id, 0), self.function.input(id, 1));
+        let ty = self.place_type(place);
+        let is_constant = matches!(self.function.op(value), Op::Constant(_) | Op::Undefined);
+        let is_part = self.function.op(place) == Op::Shader(ShaderOp::Element);
+        is_constant && !is_part && matches!(ty, Some(DataType::Array(..) | DataType::Struct(_)))
+    }
+
+    /// Prints a store of zeros to an array or structure; one of an undefined value changes nothing.
+    fn store_aggregate(&mut self, id: ValueId) {
+        let (place, value) = (self.function.input(id, 0), self.function.input(id, 1));
+        if self.function.op(value) == Op::Undefined {
+            return;
+        }
+        let Some(ty) = self.place_type(place).map(|ty| self.naming.type_name(ty)) else { return };
+        if self.function.number(value) != Some(0) {
+            self.unknown.push("a store of a whole array".into());
+        }
+        let target = self.place(place).0;
+        self.line(&format!("{target} = ({ty})0;"));
     }
 
     /// Prints a value as an assignment to its variable, or as a call without a result.
@@ -610,7 +668,7 @@ impl Printer<'_> {
             self.line(&format!("{name} = {text};"));
         } else {
             let precise = if self.is_precise(id) { "precise " } else { "" };
-            let ty = self.type_of(kind, self.function.width(id), self.function.lanes(id));
+            let ty = self.variable_type(id);
             self.line(&format!("{precise}{ty} {name} = {text};"));
         }
     }
@@ -667,9 +725,42 @@ impl Printer<'_> {
         name
     }
 
+    /// Prints the replacement of a lane of a vector by a computed index. Returns whether it is one.
+    fn lane_statement(&mut self, id: ValueId, op: ShaderOp) -> bool {
+        if op != ShaderOp::InsertLane {
+            return false;
+        }
+        if self.schedule.uses[id] == 0 {
+            return true;
+        }
+        let [vector, index, lane] = [0, 1, 2].map(|index| self.function.input(id, index));
+        let class = self.variables.of(id);
+        let want = Kind::Known(self.kinds[class]);
+        let index_text = self.value(index, Kind::Known(ScalarKind::Unsigned), 0);
+        let mut text = self.value(lane, want, 0);
+        // The variable's old contents may be a part of the new lane.
+        if self.reads(lane, class) {
+            let kept = self.names.take("kept");
+            let ty = self.type_of(self.kinds[class], self.function.width(id), 1);
+            self.line(&format!("{ty} {kept} = {text};"));
+            text = kept;
+        }
+        let old = self.value(vector, want, 0);
+        self.declare(id);
+        let name = self.name(id);
+        if old != name {
+            self.line(&format!("{name} = {old};"));
+        }
+        self.line(&format!("{name}[{index_text}] = {text};"));
+        true
+    }
+
     /// Returns the text that computes a value which has a variable.
     fn definition(&mut self, id: ValueId, want: Kind) -> String {
         let text = self.computed(id, want);
+        if matches!(self.function.op(id), Op::Shader(op) if op.result() == OperandKind::Object) {
+            return text.text;
+        }
         let (width, lanes) = (self.function.width(id), self.function.lanes(id));
         self.converted(text, want, width, lanes).text
     }
@@ -693,11 +784,7 @@ impl Printer<'_> {
                     // A cycle: one variable's old value is kept.
                     let (phi, input) = left[0];
                     let kept = self.names.take("kept");
-                    let ty = self.type_of(
-                        self.kinds[self.variables.of(phi)],
-                        self.function.width(phi),
-                        self.function.lanes(phi),
-                    );
+                    let ty = self.variable_type(phi);
                     let name = self.name(phi);
                     self.line(&format!("{ty} {kept} = {name};"));
                     left.remove(0);

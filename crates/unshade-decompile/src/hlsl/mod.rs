@@ -10,8 +10,11 @@
 //! | [`matrix`] | products of matrices and vectors |
 //! | [`legacy`] | the dialect of shader models 1 to 3 |
 //! | [`access`] | operations of resources |
+//! | [`words`] | numbers of memory in pieces of another size |
 //! | [`stage`] | operations of stages: inputs, outputs, streams, meshes, rays |
 //! | [`ray_query`] | ray queries |
+//! | [`hit_object`] | hits of rays as objects |
+//! | [`node`] | nodes of work graphs |
 //! | [`spelling`] | names of types and functions |
 //! | [`names`] | identifiers that are free |
 //!
@@ -22,13 +25,16 @@ mod constant_buffer;
 mod declaration;
 mod expression;
 mod function;
+mod hit_object;
 mod legacy;
 mod matrix;
 mod names;
+mod node;
 mod ray_query;
 mod signature;
 mod spelling;
 mod stage;
+mod words;
 
 use crate::Line;
 use crate::ir::shader::interface::{ShaderProgram, Stage};

@@ -40,6 +40,8 @@ const METHODS: &[(u64, &str)] = &[
     (212, "CommittedObjectRayDirection"),
     (214, "CandidateInstanceContributionToHitGroupIndex"),
     (215, "CommittedInstanceContributionToHitGroupIndex"),
+    (0x8000_0004, "CandidateClusterID"),
+    (0x8000_0005, "CommittedClusterID"),
 ];
 
 impl Printer<'_> {
@@ -75,8 +77,17 @@ impl Printer<'_> {
         Some(Text::new(text, p::POSTFIX, kind))
     }
 
+    /// Returns the type of a query.
+    pub(super) fn query_type(&self, id: ValueId) -> String {
+        let function = self.function;
+        let mut flags = vec![function.number(function.input(id, 0)).unwrap_or(0)];
+        flags.extend(function.number(function.input(id, 1)).filter(|flags| *flags != 0));
+        let flags: Vec<String> = flags.iter().map(u64::to_string).collect();
+        format!("RayQuery<{}>", flags.join(", "))
+    }
+
     /// Returns the name of a query.
-    fn query(&mut self, id: ValueId) -> String {
+    pub(super) fn query(&mut self, id: ValueId) -> String {
         if self.function.op(id) != Op::Shader(ShaderOp::NewRayQuery) {
             self.unknown.push("a ray query that is chosen while the shader runs".into());
         }
@@ -89,11 +100,11 @@ impl Printer<'_> {
         let input = |index: usize| function.input(id, index);
         match op {
             ShaderOp::NewRayQuery => {
-                let mut flags = vec![function.number(input(0)).unwrap_or(0)];
-                flags.extend(function.number(input(1)).filter(|flags| *flags != 0));
-                let flags: Vec<String> = flags.iter().map(u64::to_string).collect();
                 let name = self.name(id);
-                self.line(&format!("RayQuery<{}> {name};", flags.join(", ")));
+                // An object that is declared at the start of the function is the same one.
+                if !self.is_declared(id) {
+                    self.line(&format!("{} {name};", self.query_type(id)));
+                }
             }
             ShaderOp::TraceRayInline => {
                 let ray = self.ray([input(4), input(5), input(6), input(7)]);

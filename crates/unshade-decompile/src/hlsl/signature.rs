@@ -5,7 +5,7 @@
 //! signature are parameters, if the code reads them.
 
 use super::declaration::Naming;
-use super::names::{Names, identifier};
+use super::names::Names;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, ScalarKind};
 use crate::ir::shader::interface::{Attributes, Element, ShaderFunction, ShaderProgram, Stage};
@@ -38,6 +38,10 @@ pub(super) struct Interface {
     pub(super) streams: Vec<(u32, String)>,
     /// The variables of a geometry shader's streams.
     pub(super) stream_outputs: Vec<(u32, String)>,
+    /// The inputs and outputs of a node of a work graph.
+    pub(super) node_inputs: Vec<String>,
+    /// See [`Self::node_inputs`].
+    pub(super) node_outputs: Vec<String>,
     /// Parameters that have system values.
     pub(super) system: Vec<(ShaderOp, String)>,
 }
@@ -118,7 +122,7 @@ impl Writer<'_> {
             Some(ty) => self.naming.type_name(ty),
             None => "void".into(),
         };
-        let name = identifier(&super::function::plain_name(&self.info.name));
+        let name = self.naming.function(&self.info.name);
         self.head(&format!("{result} {name}"), "");
     }
 
@@ -154,6 +158,9 @@ impl Writer<'_> {
         if self.program.stage == Stage::Library {
             lines.push(format!("[shader(\"{}\")]", stage.attribute()));
         }
+        if let Some(node) = &attributes.node {
+            lines.extend(super::node::attributes(node, &self.naming.function(&self.info.name)));
+        }
         if let Some(root) = &attributes.root_signature {
             lines.push(format!("[RootSignature(\"{root}\")]"));
         }
@@ -163,7 +170,9 @@ impl Writer<'_> {
         if let Some(partitioning) = attributes.partitioning {
             lines.push(format!("[partitioning(\"{partitioning}\")]"));
         }
-        if let Some(topology) = attributes.output_topology {
+        // A mesh without primitives may say nothing of them.
+        let topology = attributes.output_topology.or((stage == Stage::Mesh).then_some("triangle"));
+        if let Some(topology) = topology {
             lines.push(format!("[outputtopology(\"{topology}\")]"));
         }
         if let (Some(count), Stage::Hull) = (attributes.output_control_points, stage) {
@@ -171,10 +180,7 @@ impl Writer<'_> {
         }
         if let Some(function) = attributes.patch_function.and_then(|index| self.program.functions.get(index))
         {
-            lines.push(format!(
-                "[patchconstantfunc(\"{}\")]",
-                identifier(&super::function::plain_name(&function.name))
-            ));
+            lines.push(format!("[patchconstantfunc(\"{}\")]", self.naming.function(&function.name)));
         }
         if let Some(bits) =
             attributes.max_tessellation_factor.filter(|bits| *bits != 0 && f32::from_bits(*bits).is_finite())
@@ -188,7 +194,9 @@ impl Writer<'_> {
             lines.push(format!("[instance({count})]"));
         }
         if let Some([x, y, z]) = attributes.wave_size {
-            let size = if y == 0 { x.to_string() } else { format!("{x}, {y}, {z}") };
+            let sizes = [x, y, z];
+            let count = sizes.iter().rposition(|size| *size > 0).map_or(1, |last| last + 1);
+            let size = sizes[..count].iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             lines.push(format!("[WaveSize({size})]"));
         }
         if let Some([x, y, z]) = attributes.threads {
@@ -275,7 +283,7 @@ impl Writer<'_> {
     /// Vertex and pixel shaders.
     fn plain(&mut self) {
         if self.info.inputs.len() > 4 {
-            let name = self.names.take("Input");
+            let name = self.struct_name("Input");
             let input = self.names.take("input");
             let inputs = self.info.inputs.clone();
             let members = self.structure(&name, &inputs);
@@ -308,7 +316,7 @@ impl Writer<'_> {
                 self.head(&format!("{ty} {name}"), &format!(" : {}", one.semantic_text()));
             }
             _ => {
-                let ty = self.names.take("Output");
+                let ty = self.struct_name("Output");
                 let variable = self.names.take("output");
                 let members = self.structure(&ty, &outputs);
                 self.interface.prologue.push(format!("{ty} {variable};"));
@@ -320,13 +328,25 @@ impl Writer<'_> {
         }
     }
 
+    /// Takes the name of a structure of the signature. In a library, other functions have such structures as well; a
+    /// hull shader shares its own with its patch-constant function.
+    fn struct_name(&mut self, base: &str) -> String {
+        if self.program.stage != Stage::Library {
+            return self.names.take(base);
+        }
+        let functions = &self.program.functions;
+        let patch = self.info.attributes.patch_function.and_then(|index| functions.get(index));
+        let owner = patch.map_or(&self.info.name, |function| &function.name);
+        self.names.take(&format!("{base}_{}", super::function::plain_name(owner)))
+    }
+
     fn function_name(&self) -> String {
-        identifier(&super::function::plain_name(&self.info.name))
+        self.naming.function(&self.info.name)
     }
 
     /// Declares the structure of the vertices that come in, and their array.
     fn vertex_array(&mut self, ty: &str, kind: &str, count: u32) {
-        let name = self.names.take(ty);
+        let name = self.struct_name(ty);
         let array = self.names.take("input");
         let inputs = self.info.inputs.clone();
         // System values of the primitive are no part of a vertex.
@@ -360,7 +380,7 @@ impl Writer<'_> {
         self.system_values();
         let name = self.function_name();
         let outputs = self.info.outputs.clone();
-        let ty = self.names.take(HULL_OUTPUT);
+        let ty = self.struct_name(HULL_OUTPUT);
         let variable = self.names.take("output");
         let members = self.structure(&ty, &outputs);
         self.interface.prologue.push(format!("{ty} {variable};"));
@@ -385,7 +405,7 @@ impl Writer<'_> {
         let name = self.function_name();
         // Both functions have the same structures. This one is printed first.
         let (vertices, points) = (self.info.inputs.clone(), self.info.outputs.clone());
-        let (vertex, point) = (self.names.take(CONTROL_POINT), self.names.take(HULL_OUTPUT));
+        let (vertex, point) = (self.struct_name(CONTROL_POINT), self.struct_name(HULL_OUTPUT));
         self.structure(&vertex, &vertices);
         self.structure(&point, &points);
         let code = &self.info.function;
@@ -406,7 +426,7 @@ impl Writer<'_> {
             self.interface.control_points = Some(array);
         }
         self.system_values();
-        let ty = self.names.take("PatchConstants");
+        let ty = self.struct_name("PatchConstants");
         let variable = self.names.take("constants");
         let patch = self.info.patch.clone();
         let members = self.structure(&ty, &patch);
@@ -417,7 +437,7 @@ impl Writer<'_> {
     }
 
     fn domain(&mut self) {
-        let ty = self.names.take("PatchConstants");
+        let ty = self.struct_name("PatchConstants");
         let variable = self.names.take("constants");
         let patch = self.info.patch.clone();
         let members = self.structure(&ty, &patch);
@@ -446,7 +466,7 @@ impl Writer<'_> {
         let streams = self.info.attributes.streams.clone();
         self.interface.outputs = vec![String::new(); self.info.outputs.len()];
         for (number, kind) in streams {
-            let ty = self.names.take("StreamOutput");
+            let ty = self.struct_name("StreamOutput");
             let variable = self.names.take("output");
             let stream = self.names.take("stream");
             let own: Vec<(usize, Element)> = self
@@ -484,13 +504,13 @@ impl Writer<'_> {
         let (vertices, primitives) =
             (attributes.max_vertices.unwrap_or(1), attributes.max_primitives.unwrap_or(1));
         let (outputs, patch) = (self.info.outputs.clone(), self.info.patch.clone());
-        let ty = self.names.take("Vertex");
+        let ty = self.struct_name("Vertex");
         let name = self.names.take("vertex_outputs");
         self.interface.outputs = self.structure(&ty, &outputs);
         self.parameters.push(format!("out vertices {ty} {name}[{vertices}]"));
         self.interface.mesh[0] = name;
         if !patch.is_empty() {
-            let ty = self.names.take("Primitive");
+            let ty = self.struct_name("Primitive");
             let name = self.names.take("primitive_outputs");
             self.interface.patch = self.structure(&ty, &patch);
             self.parameters.push(format!("out primitives {ty} {name}[{primitives}]"));
@@ -507,6 +527,11 @@ impl Writer<'_> {
     /// Compute and amplification shaders, and those of rays.
     fn compute(&mut self) {
         self.system_values();
+        if let Some(node) = &self.info.attributes.node {
+            let (parameters, inputs, outputs) = super::node::parameters(node, self.naming, self.names);
+            self.parameters.splice(0..0, parameters);
+            (self.interface.node_inputs, self.interface.node_outputs) = (inputs, outputs);
+        }
         let stage = self.info.stage;
         for (index, parameter) in self.info.parameters.iter().enumerate() {
             let name = self.names.take(match (stage, index) {

@@ -110,6 +110,13 @@ const FUNCTIONS: &[(ShaderOp, &str)] = &[
     (ShaderOp::QuadRead(crate::ir::shader::QuadDirection::Diagonal), "QuadReadAcrossDiagonal"),
     (ShaderOp::QuadAny, "QuadAny"),
     (ShaderOp::QuadAll, "QuadAll"),
+    (ShaderOp::AllLanes, "all"),
+    (ShaderOp::AnyLane, "any"),
+    (ShaderOp::GroupWaveIndex, "GetGroupWaveIndex"),
+    (ShaderOp::GroupWaveCount, "GetGroupWaveCount"),
+    (ShaderOp::ClusterId, "ClusterID"),
+    (ShaderOp::DebugBreak, "DebugBreak"),
+    (ShaderOp::IsDebugging, "IsDebuggingEnabled"),
     (ShaderOp::IsHelperLane, "IsHelperLane"),
     (ShaderOp::IsResident, "CheckAccessFullyMapped"),
     (ShaderOp::NonUniform, "NonUniformResourceIndex"),
@@ -135,8 +142,6 @@ const FUNCTIONS: &[(ShaderOp, &str)] = &[
     (ShaderOp::AcceptHitAndEndSearch, "AcceptHitAndEndSearch"),
     (ShaderOp::ReportHit, "ReportHit"),
     (ShaderOp::CallShader, "CallShader"),
-    (ShaderOp::Dot4Add(Signedness::Signed), "dot4add_i8packed"),
-    (ShaderOp::Dot4Add(Signedness::Unsigned), "dot4add_u8packed"),
     (ShaderOp::Unpack(Signedness::Signed), "unpack_s8s32"),
     (ShaderOp::Unpack(Signedness::Unsigned), "unpack_u8u32"),
     (ShaderOp::PackTruncate, "pack_u8"),
@@ -209,6 +214,10 @@ pub(super) enum HelperFunction {
     ExtractSigned,
     LeadingZeros,
     LeadingSigns,
+    DoubleOfBits,
+    BitsOfDouble,
+    LowWord,
+    HighWord,
 }
 
 /// The name of each helper, and its definition, where `U` and `I` are the types of unsigned and signed integers.
@@ -258,6 +267,39 @@ const HELPERS: &[(HelperFunction, &str, &str)] = &[
         "leading_signs",
         "U leading_signs(I value)\n{\n    U bit = (U)firstbithigh(value);\n    \
          return bit == 0xffffffff ? bit : 31 - bit;\n}",
+    ),
+    (
+        HelperFunction::DoubleOfBits,
+        "double_of_bits",
+        "double double_of_bits(uint64_t bits)\n{\n    return asdouble((uint)bits, (uint)(bits >> 32));\n}\n\n\
+         double2 double_of_bits(uint64_t2 bits)\n{\n    \
+         return double2(double_of_bits(bits.x), double_of_bits(bits.y));\n}\n\n\
+         double3 double_of_bits(uint64_t3 bits)\n{\n    \
+         return double3(double_of_bits(bits.xy), double_of_bits(bits.z));\n}\n\n\
+         double4 double_of_bits(uint64_t4 bits)\n{\n    \
+         return double4(double_of_bits(bits.xy), double_of_bits(bits.zw));\n}",
+    ),
+    (
+        HelperFunction::BitsOfDouble,
+        "bits_of_double",
+        "uint64_t bits_of_double(double value)\n{\n    uint low, high;\n    asuint(value, low, high);\n    \
+         return (uint64_t)low | (uint64_t)high << 32;\n}\n\n\
+         uint64_t2 bits_of_double(double2 value)\n{\n    \
+         return uint64_t2(bits_of_double(value.x), bits_of_double(value.y));\n}\n\n\
+         uint64_t3 bits_of_double(double3 value)\n{\n    \
+         return uint64_t3(bits_of_double(value.xy), bits_of_double(value.z));\n}\n\n\
+         uint64_t4 bits_of_double(double4 value)\n{\n    \
+         return uint64_t4(bits_of_double(value.xy), bits_of_double(value.zw));\n}",
+    ),
+    (
+        HelperFunction::LowWord,
+        "low_word",
+        "uint low_word(double value)\n{\n    uint low, high;\n    asuint(value, low, high);\n    return low;\n}",
+    ),
+    (
+        HelperFunction::HighWord,
+        "high_word",
+        "uint high_word(double value)\n{\n    uint low, high;\n    asuint(value, low, high);\n    return high;\n}",
     ),
 ];
 

@@ -17,6 +17,17 @@ enum Signature {
     Patch,
 }
 
+/// Returns the name and type of a member of a structure that the language defines.
+pub(super) fn builtin_field(name: &str, number: usize) -> Option<(&'static str, DataType)> {
+    let float = |lanes| DataType::vector(Scalar::FLOAT, lanes);
+    let fields: &[(&'static str, u16)] = match name {
+        "RayDesc" => &[("Origin", 3), ("TMin", 1), ("Direction", 3), ("TMax", 1)],
+        "BuiltInTriangleIntersectionAttributes" => &[("barycentrics", 2)],
+        _ => return None,
+    };
+    fields.get(number).map(|(field, lanes)| (*field, float(*lanes)))
+}
+
 impl Printer<'_> {
     /// Returns the value of an operation of a stage.
     pub(super) fn stage_value(&mut self, id: ValueId, op: ShaderOp) -> Option<Text> {
@@ -39,7 +50,8 @@ impl Printer<'_> {
             | ShaderOp::Element
             | ShaderOp::Field
             | ShaderOp::ArgumentPlace
-            | ShaderOp::MeshPayload => {
+            | ShaderOp::MeshPayload
+            | ShaderOp::Record => {
                 let (text, _) = self.place(id);
                 return Some(Text::new(text, p::POSTFIX, self.kinds[id]));
             }
@@ -165,6 +177,10 @@ impl Printer<'_> {
             Op::Shader(ShaderOp::MeshPayload) => {
                 (self.interface.payload.clone(), self.info.attributes.payload.clone())
             }
+            Op::Shader(ShaderOp::Record) => {
+                let ty = super::node::record_type(self.info, function, id).cloned();
+                (self.record(id), ty)
+            }
             Op::Shader(ShaderOp::Element) if depth < 64 => {
                 let (base, ty) = self.typed_place(input(0), depth + 1);
                 let element = match ty {
@@ -191,9 +207,13 @@ impl Printer<'_> {
                             self.program.structs[structure].fields.get(number).map(|field| field.ty.clone());
                         (format!("{base}.{}", self.naming.field(structure, number)), field)
                     }
-                    Some(DataType::Named(name)) if name.starts_with("BuiltIn") => {
-                        (format!("{base}.barycentrics"), Some(DataType::Vector(Scalar::FLOAT, 2)))
+                    Some(DataType::Named(name)) if builtin_field(&name, number).is_some() => {
+                        let (field, ty) =
+                            builtin_field(&name, number).unwrap_or(("", DataType::Scalar(Scalar::FLOAT)));
+                        (format!("{base}.{field}"), Some(ty))
                     }
+                    // A matrix in memory is a structure with an array of its lines.
+                    Some(matrix @ DataType::Matrix { .. }) => (base, Some(matrix)),
                     other => {
                         self.unknown.push("a member of a variable".into());
                         (base, other)
@@ -308,6 +328,12 @@ impl Printer<'_> {
     }
 
     fn trace_ray(&mut self, inputs: &[ValueId]) {
+        let arguments = self.ray_arguments(inputs);
+        self.line(&format!("TraceRay({arguments});"));
+    }
+
+    /// Prints the description of a ray, and returns the arguments that trace it.
+    pub(super) fn ray_arguments(&mut self, inputs: &[ValueId]) -> String {
         let ray = self.ray([inputs[6], inputs[7], inputs[8], inputs[9]]);
         let mut arguments = vec![self.handle(inputs[0])];
         for input in &inputs[1..6] {
@@ -315,6 +341,6 @@ impl Printer<'_> {
         }
         arguments.push(ray);
         arguments.push(self.place(inputs[10]).0);
-        self.line(&format!("TraceRay({});", arguments.join(", ")));
+        arguments.join(", ")
     }
 }

@@ -146,6 +146,11 @@ impl Classes {
                 _ => votes.unsigned += 1,
             }
         }
+        let stored = match function.op(id) {
+            Op::Store(_) => Some(1),
+            Op::Return => Some(0),
+            _ => None,
+        };
         for index in 0..function.inputs(id).len() {
             let input = function.input(id, index);
             if input == ValueId::NONE {
@@ -153,7 +158,11 @@ impl Classes {
             }
             let root = self.find(input);
             let votes = &mut self.votes[root];
-            match wanted(function, id, index) {
+            let want = match known {
+                Some(kind) if stored == Some(index) => Kind::Known(kind),
+                _ => wanted(function, id, index),
+            };
+            match want {
                 Kind::Known(ScalarKind::Float) => votes.float += 1,
                 Kind::Known(ScalarKind::Signed) => {
                     votes.integer += 1;
@@ -239,7 +248,7 @@ pub fn wanted(function: &Function, id: ValueId, index: usize) -> Kind {
         op if op.takes_float(index) => known(ScalarKind::Float),
         Op::Select if index == 0 => known(ScalarKind::Bool),
         Op::BoolAnd | Op::BoolOr | Op::BoolXor | Op::BoolNot => known(ScalarKind::Bool),
-        Op::Phi | Op::Select | Op::Copy | Op::Lanes(_) | Op::Vector => Kind::Any,
+        Op::Phi | Op::Select | Op::Copy | Op::Lanes(_) | Op::Vector | Op::Result(_) => Kind::Any,
         Op::Sar | Op::Shr | Op::Shl if index == 1 => Kind::Integer,
         op => match op.input_sign(index) {
             Some(Sign::Signed) => known(ScalarKind::Signed),

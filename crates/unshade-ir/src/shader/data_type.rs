@@ -138,10 +138,19 @@ pub struct StructField {
 pub struct StructType {
     /// Its name; empty if unknown.
     pub name: String,
-    /// Its members, by offset.
+    /// Its members, in the order of their declaration.
     pub fields: Vec<StructField>,
     /// Its size in bytes.
     pub size: u32,
+}
+
+impl StructType {
+    /// Returns the number of the member that an offset is in: of those that start no later, the last one. Members may
+    /// be in any order, as `packoffset` allows.
+    pub fn field_at(&self, offset: u32) -> Option<usize> {
+        let starts = self.fields.iter().enumerate().filter(|(_, field)| field.offset <= offset);
+        starts.max_by_key(|(index, field)| (field.offset, *index)).map(|(index, _)| index)
+    }
 }
 
 /// The structures of a program.
@@ -176,6 +185,8 @@ impl Packing {
                     + if *count == 0 { 0 } else { self.size(element, structs) }
             }
             DataType::Struct(id) => structs.get(*id).map_or(0, |structure| structure.size),
+            // The description of a ray: the other named types have no place in memory.
+            DataType::Named(name) if name == "RayDesc" => 32,
             DataType::Named(_) => 0,
         }
     }
@@ -254,8 +265,7 @@ pub fn path_at(
             }
             DataType::Struct(id) => {
                 let structure = structs.get(*id)?;
-                let after = structure.fields.partition_point(|field| field.offset <= offset);
-                let index = after.checked_sub(1)?;
+                let index = structure.field_at(offset)?;
                 path.push(PathStep::Field(index));
                 offset -= structure.fields[index].offset;
                 ty = &structure.fields[index].ty;

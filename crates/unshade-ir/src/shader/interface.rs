@@ -3,6 +3,7 @@
 //! A front end fills it from the metadata of a container; operations of the code refer to its parts by number.
 
 use super::data_type::{DataType, Scalar, StructTypes};
+use super::node::Node;
 use crate::{Function, IdVec, ResourceId, VariableId};
 
 /// A stage.
@@ -299,6 +300,8 @@ pub struct Attributes {
     pub root_signature: Option<String>,
     /// The type of the payload: that of rays, or of meshes.
     pub payload: Option<DataType>,
+    /// The attributes of a node of a work graph.
+    pub node: Option<Node>,
 }
 
 /// A parameter of a function.

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`operation`] | operations by meaning |
 //! | [`interface`] | stage, signatures, resources, variables: what a front end reads from a container |
+//! | [`node`] | nodes of work graphs |
 //! | [`data_type`] | types as a shading language has them: vectors, matrices, arrays, structures |
 //! | [`vector`] | vectors from scalars |
 
 pub mod data_type;
 pub mod interface;
+pub mod node;
 pub mod operation;
 pub mod vector;
 

@@ -548,6 +548,88 @@ operations! {
     RayQueryFloat "ray_query_float", Reads "f" "ommm";
     /// A truth of the query: which one.
     RayQueryBool "ray_query_bool", Reads "b" "om";
+
+    // Vectors.
+
+    /// A lane of a vector, by a computed index: vector, index.
+    ExtractLane "extract_lane", None "a" "au";
+    /// A vector with one lane replaced, by a computed index: vector, index, new value.
+    InsertLane "insert_lane", Reads "a" "aua";
+    /// Whether all lanes of a vector of conditions hold.
+    AllLanes "all_lanes", None "b" "b";
+    /// Whether any lane of a vector of conditions holds.
+    AnyLane "any_lane", None "b" "b";
+
+    // Nodes of work graphs.
+
+    /// The records of an input of a node: its number.
+    NodeInput "node_input", None "o" "m";
+    /// An output of a node: its number, and the index in an array of outputs.
+    NodeOutput "node_output", None "o" "mu";
+    /// New records of an output: output, their number, whether each thread has its own.
+    AllocateRecords "allocate_records", Changes "o" "oum";
+    /// The place of a record: records, index.
+    Record "record", None "p" "ou";
+    /// Sends records: records.
+    CompleteRecords "complete_records", Changes "-" "o";
+    /// Sends records without contents: output, their number, whether each thread sends its own.
+    SendEmptyRecords "send_empty_records", Changes "-" "oum";
+    /// The number of records of an input.
+    RecordCount "record_count", Reads "u" "o";
+    /// Whether an output leads to a node.
+    HasTarget "has_target", Reads "b" "o";
+    /// Whether all other groups have finished with a record.
+    FinishSharing "finish_sharing", Changes "b" "o";
+    /// The number of levels that a node may still recur.
+    RemainingRecursion "remaining_recursion", Reads "u" "";
+    /// Waits for the memory of records: the bits of the meaning.
+    BarrierByRecord "barrier_by_record", Changes "-" "om";
+
+    // Hits of rays as objects.
+
+    /// A hit object for which nothing is done.
+    EmptyHit "empty_hit", None "o" "";
+    /// A hit object of a miss: flags, miss shader, origin, minimum, direction, maximum.
+    MissHit "miss_hit", None "o" "uuffff";
+    /// Traces a ray: structure, flags, mask, offset, stride, miss shader, origin, minimum, direction, maximum, payload.
+    TraceHit "trace_hit", Changes "o" "huuuuuffffp";
+    /// The committed hit of a ray query.
+    QueryHit "query_hit", Reads "o" "o";
+    /// The committed hit of a ray query with attributes: query, kind, attributes.
+    QueryHitWithAttributes "query_hit_with_attributes", Reads "o" "oup";
+    /// Calls the shader of a hit: hit, payload.
+    InvokeHit "invoke_hit", Changes "-" "op";
+    /// Lets threads change places, by a hit and a number: hit, number, how many of its bits count.
+    ReorderThreads "reorder_threads", Changes "-" "ouu";
+    /// A number of a hit that is an unsigned integer: which one.
+    HitInteger "hit_integer", None "u" "om";
+    /// A number of a hit that is a floating-point number: which one, component, row.
+    HitFloat "hit_float", None "f" "ommm";
+    /// A truth of a hit: which one.
+    HitBool "hit_bool", None "b" "om";
+    /// A hit with another index of the shader table: hit, index.
+    SetShaderTableIndex "set_shader_table_index", Reads "o" "ou";
+    /// A constant of the local root table of a hit: hit, offset.
+    HitRootConstant "hit_root_constant", Reads "u" "ou";
+    /// Copies the attributes of a hit to a variable: hit, variable.
+    HitAttributes "hit_attributes", Changes "-" "op";
+    /// The three vertices of the triangle that was hit, in object space.
+    TrianglePosition "triangle_position", Reads "f" "";
+    /// The three vertices of the triangle of a ray query or hit: which one.
+    TrianglePositionOf "triangle_position_of", Reads "f" "om";
+    /// The user's number of the cluster.
+    ClusterId "cluster_id", Reads "u" "";
+
+    // Waves of a group, and debuggers.
+
+    /// The number of the wave in its group.
+    GroupWaveIndex "group_wave_index", Reads "u" "";
+    /// The number of waves of a group.
+    GroupWaveCount "group_wave_count", Reads "u" "";
+    /// Stops in a debugger.
+    DebugBreak "debug_break", Changes "-" "";
+    /// Whether a debugger is there.
+    IsDebugging "is_debugging", Reads "b" "";
 }
 
 /// The bits of [`ShaderOp::Barrier`].
@@ -631,14 +713,31 @@ impl ShaderOp {
     /// constants of a buffer.
     pub fn is_name(self) -> bool {
         matches!(self.result(), OperandKind::Place | OperandKind::Handle)
-            || matches!(self, Self::LoadInput | Self::LoadConstant | Self::NonUniform | Self::Argument)
+            || matches!(
+                self,
+                Self::LoadInput
+                    | Self::LoadConstant
+                    | Self::NonUniform
+                    | Self::Argument
+                    | Self::NodeInput
+                    | Self::NodeOutput
+            )
             || self.effect() == Effect::None
                 && (0..self.input_count()).all(|index| self.input(index) == OperandKind::Constant)
     }
 
     /// Returns whether a language writes it as a statement that sets variables: it can't be part of an expression.
     pub fn sets_variables(self) -> bool {
-        matches!(self, Self::Dimensions | Self::SplitDouble)
+        matches!(
+            self,
+            Self::Dimensions
+                | Self::SplitDouble
+                | Self::InsertLane
+                | Self::AllocateRecords
+                | Self::SetShaderTableIndex
+                | Self::TrianglePosition
+                | Self::TrianglePositionOf
+        )
     }
 
     /// Returns the signedness that it reads integers with, if it says one.
