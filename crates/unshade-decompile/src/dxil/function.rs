@@ -424,7 +424,9 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
     fn struct_shape(&self, fields: &[TypeId]) -> (u8, u16) {
         let Some(&first) = fields.first() else { return (HANDLE, 1) };
         let (width, lanes) = self.shape(first);
-        let same = fields.iter().take(4).take_while(|field| **field == first).count();
+        // A row of a constant buffer has eight halves; the fifth member of a texel is its status.
+        let most = if fields.len() == 8 { 8 } else { 4 };
+        let same = fields.iter().take(most).take_while(|field| **field == first).count();
         if same > 1 { (width, same as u16) } else { (width, lanes) }
     }
 

@@ -333,12 +333,7 @@ impl Printer<'_> {
                 _ if sides.contains(&Some(ScalarKind::Unsigned)) => ScalarKind::Unsigned,
                 _ => ScalarKind::Signed,
             };
-            let side = |index: usize| match sides[index] {
-                // Integers convert by themselves.
-                Some(ScalarKind::Signed | ScalarKind::Unsigned) => Kind::Integer,
-                _ => Kind::Known(kind),
-            };
-            wants = [side(0), side(1)];
+            wants = [Kind::Known(kind), if op == Op::Shl { Kind::Integer } else { Kind::Known(kind) }];
         }
         if matches!(op, Op::Shr | Op::Sar | Op::Shl) && wants[1] == Kind::Integer {
             let shown = self.shown_kind(function.input(id, 1));
@@ -359,13 +354,15 @@ impl Printer<'_> {
         {
             return self.call(name.1, id, ScalarKind::Bool);
         }
-        let is_chain =
+        let is_associative =
             matches!(op, Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor | Op::BoolAnd | Op::BoolOr);
         let [mut a, mut b] = [0, 1].map(|index| function.input(id, index));
         if self.swaps_operands(op, a, b) {
             std::mem::swap(&mut a, &mut b);
             wants.swap(0, 1);
         }
+        // `a * (b / c)` is not `a * b / c`.
+        let is_chain = is_associative && function.op(b) == op;
         let left = self.value(a, wants[0], level);
         let right = self.value(b, wants[1], if is_chain { level } else { level + 1 });
         let operator = match right.strip_prefix('-') {

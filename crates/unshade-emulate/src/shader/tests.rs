@@ -175,6 +175,7 @@ fn groups_meet_at_barriers() {
         is_coherent: false,
         is_ordered: false,
         has_counter: false,
+        has_register: true,
         is_object: false,
     });
     let mut writer = write(&mut program, 1);
