@@ -24,8 +24,8 @@ pub(super) enum Construct {
     Loop {
         header: BlockId,
         exit: BlockId,
-        /// What `aL` was before, and its step, if the loop counts in it.
-        outer: Option<(ValueId, ValueId)>,
+        /// What `aL` was before, if the loop counts in it, and its step, unless it is the counter of the rounds.
+        outer: Option<(ValueId, Option<ValueId>)>,
     },
 }
 
@@ -77,6 +77,8 @@ impl Lifter<'_> {
             Opcode::END_LOOP | Opcode::END_REPEAT => self.end_loop(),
             Opcode::BREAK => self.leave(None),
             Opcode::BREAK_COMPARE => match self.compared(instruction, &operands) {
+                // FXC writes `break_ne 1, -1`.
+                Some(condition) if self.known(condition) == Some(1) => self.leave(None),
                 Some(condition) => self.leave(Some(condition)),
                 None => None,
             },
@@ -181,12 +183,16 @@ impl Lifter<'_> {
             self.set_counter(depth, zero);
             if counts_in_register {
                 let [start, step] = self.start_and_step(count);
-                outer = Some((self.get(RegisterKind::LOOP, 0, 0), step));
+                let is_counter = self.known(start) == Some(0) && self.known(step) == Some(1);
+                outer = Some((self.get(RegisterKind::LOOP, 0, 0), (!is_counter).then_some(step)));
                 self.set(RegisterKind::LOOP, 0, 0, start);
             }
             self.end_block(End::Goto(header));
             self.block = Some(header);
             let done = self.counter(depth);
+            if let Some((_, None)) = outer {
+                self.set(RegisterKind::LOOP, 0, 0, done);
+            }
             let condition = self.add(Op::SignedLess, 1, 1, &[done, number]);
             self.end_block(End::Branch { condition, yes: body, no: exit });
         }
@@ -221,7 +227,7 @@ impl Lifter<'_> {
             let one = self.number(1);
             let done = self.add(Op::Add, 32, 1, &[done, one]);
             self.set_counter(depth, done);
-            if let Some((_, step)) = outer {
+            if let Some((_, Some(step))) = outer {
                 let counter = self.get(RegisterKind::LOOP, 0, 0);
                 let counter = self.add(Op::Add, 32, 1, &[counter, step]);
                 self.set(RegisterKind::LOOP, 0, 0, counter);

@@ -200,6 +200,19 @@ impl Lifter<'_> {
     ) -> Option<ValueId> {
         let [a, b] = sources else { return None };
         let [a, b] = [a, b].map(|operand| self.read(operand, positions));
+        let numbers = [a, b].map(|value| self.known(value).map(|bits| f32::from_bits(bits as u32)));
+        if let ([Some(a), Some(b)], [_]) = (numbers, positions) {
+            let holds = match instruction.controls() {
+                1 => a > b,
+                2 => a == b,
+                3 => a >= b,
+                4 => a < b,
+                5 => a != b,
+                6 => a <= b,
+                _ => return None,
+            };
+            return Some(self.builder.function.constant(u64::from(holds), 1));
+        }
         let (op, inputs) = match instruction.controls() {
             1 => (Op::FloatLess, [b, a]),
             2 => (Op::FloatEqual, [a, b]),
@@ -302,19 +315,38 @@ impl Lifter<'_> {
     }
 
     /// Returns the angle that code moves to the range of -pi to pi, as FXC does before `sincos`; else the angle itself.
-    fn before_reduction(&self, angle: ValueId) -> ValueId {
-        let function = &self.builder.function;
-        let sum_of = |id: ValueId, factor: u32, sum: u32| {
-            let is_sum = function.op(id) == Op::Shader(ShaderOp::MultiplyAdd);
-            let is_number = |index: usize, bits: u32| {
-                function.number(function.input(id, index)).is_some_and(|number| number as u32 == bits)
-            };
-            (is_sum && is_number(1, factor) && is_number(2, sum)).then(|| function.input(id, 0))
-        };
-        let turns = sum_of(angle, TWO_PI, MINUS_PI);
-        let turns = turns.filter(|turns| function.op(*turns) == Op::Shader(ShaderOp::Fraction));
-        let whole = turns.and_then(|turns| sum_of(function.input(turns, 0), PART_OF_TURN, HALF));
+    fn before_reduction(&mut self, angle: ValueId) -> ValueId {
+        let turns = self.addend(angle, TWO_PI, MINUS_PI).and_then(|turns| {
+            let (vector, lane) = self.lane_of(turns);
+            let is_fraction = self.builder.function.op(vector) == Op::Shader(ShaderOp::Fraction);
+            let input = self.builder.function.input_or_self(vector, 0);
+            is_fraction.then(|| self.lane(input, lane))
+        });
+        let whole = turns.and_then(|turns| self.addend(turns, PART_OF_TURN, HALF));
         whole.unwrap_or(angle)
+    }
+
+    /// Returns `x` if a value is `x` times a number plus another one.
+    fn addend(&mut self, value: ValueId, factor: u32, sum: u32) -> Option<ValueId> {
+        let (vector, lane) = self.lane_of(value);
+        if self.builder.function.op(vector) != Op::Shader(ShaderOp::MultiplyAdd) {
+            return None;
+        }
+        let inputs = [0, 1, 2].map(|index| self.builder.function.input(vector, index));
+        let [value, first, second] = inputs.map(|input| self.lane(input, lane));
+        let is_it = self.known(first) == Some(factor.into()) && self.known(second) == Some(sum.into());
+        is_it.then_some(value)
+    }
+
+    /// Returns the vector that a value is a lane of, and the lane.
+    fn lane_of(&self, value: ValueId) -> (ValueId, u8) {
+        match self.builder.function.op(value) {
+            Op::Lanes(lanes) => {
+                let lane = lanes.numbers().first().copied().unwrap_or(0);
+                (self.builder.function.input(value, 0), lane)
+            }
+            _ => (value, 0),
+        }
     }
 
     /// Lifts `lit`: 1, the diffuse part, the specular part, 1.

@@ -149,6 +149,8 @@ impl Interface {
                 });
                 let mask = match (kind, number) {
                     (RegisterKind::MISCELLANEOUS, FACE) => 1,
+                    // The size of a point is one number, but it is declared and written as four.
+                    (RegisterKind::OUTPUT, _) if semantic.0 == "PSIZE" => 1,
                     _ if program.version.is_pixel() || is_output(kind) => operand.mask() as u8,
                     _ => 15,
                 };
@@ -313,7 +315,7 @@ impl Interface {
                     !registers.clone().take(count as usize).any(|one| one == *register)
                 });
             }
-            self.unnamed(&read, set, &mut whole, shader);
+            self.unnamed(&read, constant_registers(program), set, &mut whole, shader);
             for (register, name) in first::states(program) {
                 if set.kind == RegisterKind::CONSTANT {
                     push(&mut whole, name, 16 * register, DataType::Vector(set.scalar, 4), &shader.structs);
@@ -358,6 +360,7 @@ impl Interface {
     fn unnamed(
         &self,
         read: &BTreeMap<u32, bool>,
+        limit: u32,
         set: &Set,
         whole: &mut StructType,
         shader: &mut ShaderProgram,
@@ -372,7 +375,8 @@ impl Interface {
                 RegisterKind::CONSTANT => DataType::Vector(set.scalar, 4),
                 _ => DataType::Scalar(set.scalar),
             };
-            let next = named.iter().copied().filter(|other| other > register).min().unwrap_or(MAX_CONSTANTS);
+            let next = named.iter().copied().filter(|other| other > register).min();
+            let next = next.unwrap_or(limit).max(register + 1);
             end = if *is_relative { next } else { register + 1 };
             let ty = match end - register {
                 1 => row,
@@ -381,6 +385,15 @@ impl Interface {
             let name = format!("{}{register}", set.letter);
             push(whole, name, 16 * register, ty, &shader.structs);
         }
+    }
+}
+
+/// Returns the number of constant registers that a version has: without a table, an array may end only there.
+fn constant_registers(program: &Program) -> u32 {
+    match (program.version.major(), program.version.minor()) {
+        (1, _) => 96,
+        (_, 255) => MAX_CONSTANTS,
+        _ => 256,
     }
 }
 

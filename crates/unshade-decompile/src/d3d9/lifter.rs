@@ -161,6 +161,11 @@ impl<'p> Lifter<'p> {
         self.add(op, width, lanes, inputs)
     }
 
+    /// Returns the number that a value is, if it is constant.
+    pub(super) fn known(&self, value: ValueId) -> Option<u64> {
+        self.builder.function.number(value)
+    }
+
     pub(super) fn number(&mut self, value: u32) -> ValueId {
         let function = &mut self.builder.function;
         *self.numbers.entry(value).or_insert_with(|| function.constant(u64::from(value), 32))

@@ -29,6 +29,9 @@ use unshade_dxbc::d3d9::Program;
 use unshade_dxbc::d3d9::opcode::Opcode;
 use unshade_ir::shader::interface::{ShaderFunction, ShaderProgram, Stage};
 
+/// The modifier of a result that may be of lower precision.
+const PARTIAL_PRECISION: u32 = 2;
+
 /// Lifts a program.
 ///
 /// # Errors
@@ -49,6 +52,10 @@ pub fn lift(program: &Program) -> Result<ShaderProgram, LiftError> {
     lifter.run(0..end)?;
     lifter.finish_outputs();
     let function = lifter.finish();
+    let mut function = function;
+    for note in remarks(program) {
+        function.notes.push(note);
+    }
     shader.functions.push(ShaderFunction {
         name: "main".into(),
         stage: Some(stage),
@@ -58,4 +65,20 @@ pub fn lift(program: &Program) -> Result<ShaderProgram, LiftError> {
         ..ShaderFunction::default()
     });
     Ok(shader)
+}
+
+/// Returns what the values of a program do not say: notes that belong to no value.
+fn remarks(program: &Program) -> Vec<String> {
+    let mut found: Vec<String> = first::states(program)
+        .into_iter()
+        .map(|(_, name)| format!("{name} is state of a texture stage"))
+        .collect();
+    let is_partial = program.instructions.iter().any(|instruction| {
+        let target = instruction.operands.first().filter(|_| instruction.has_destination(program.version));
+        target.is_some_and(|target| target.result_modifiers() & PARTIAL_PRECISION != 0)
+    });
+    if is_partial {
+        found.push("some operations may have partial precision (_pp); here all are of floats".into());
+    }
+    found
 }

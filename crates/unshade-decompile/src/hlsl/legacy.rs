@@ -19,9 +19,9 @@ use super::declaration::{self, Naming};
 use super::expression::{LANES, Text, literal, precedence as p};
 use super::function::Printer;
 use super::names::identifier;
-use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind};
 use crate::ir::shader::interface::{Resource, ResourceClass, ShaderProgram, Shape, Stage};
+use crate::ir::shader::{ShaderOp, vector};
 use crate::ir::{Function, Op, ResourceId, ValueId, ValueMap};
 use crate::shader::kinds::Kind;
 
@@ -89,11 +89,96 @@ fn needs_a(function: &Function) -> bool {
         .any(|op| super::signature::reads(function, op))
 }
 
-/// Declares vertex inputs that only choose registers of constants as integers.
+/// Declares vertex inputs that only choose registers of constants as integers, and takes factors out of addresses.
 pub(super) fn prepare(program: &mut ShaderProgram) {
     if !is_legacy(program) || program.stage != Stage::Vertex {
         return;
     }
+    choosers(program);
+    for shader in &mut program.functions {
+        let is_integer: Vec<bool> =
+            shader.inputs.iter().map(|element| element.scalar.kind == ScalarKind::Signed).collect();
+        scale_addresses(&mut shader.function, &is_integer);
+    }
+}
+
+/// Makes addresses that are multiples of integers products of integers: `round(3 * i)` is `3 * i`.
+fn scale_addresses(function: &mut Function, is_integer: &[bool]) {
+    for id in function.values.keys().collect::<Vec<_>>() {
+        if function.is_replaced(id) || function.lanes(id) != 1 {
+            continue;
+        }
+        let (vector, lane) = lane_of(function, id);
+        let rounded = function.input_or_self(vector, 0);
+        if function.op(vector) != Op::Shader(ShaderOp::FloatToSigned)
+            || function.op(rounded) != Op::Shader(ShaderOp::RoundEven)
+        {
+            continue;
+        }
+        let (product, lane) = part(function, function.input(rounded, 0), lane);
+        if function.op(product) != Op::FloatMul {
+            continue;
+        }
+        let sides = [0, 1].map(|index| part(function, function.input(product, index), lane));
+        let factor = |side: usize| function.number(sides[side].0).and_then(whole_number);
+        let (factor, (leaf, lane)) = match (factor(0), factor(1)) {
+            (Some(factor), None) => (factor, sides[1]),
+            (None, Some(factor)) => (factor, sides[0]),
+            _ => continue,
+        };
+        let number = function.number(function.input_or_self(leaf, 0)).map(|number| number as usize);
+        let is_known = function.op(leaf) == Op::Shader(ShaderOp::LoadInput)
+            && number.is_some_and(|number| is_integer.get(number) == Some(&true));
+        if !is_known {
+            continue;
+        }
+        let (block, address) = (function.values[id].block, function.values[id].address);
+        let index = vector::lane(function, block, address, leaf, lane);
+        let index = function.add(Op::Shader(ShaderOp::RoundEven), 32, block, address, &[index]);
+        let index = function.add(Op::Shader(ShaderOp::FloatToSigned), 32, block, address, &[index]);
+        let factor = function.constant(u64::from(factor as u32), 32);
+        function.set_op(id, Op::Mul, &[index, factor]);
+    }
+    function.settle();
+}
+
+/// Returns the vector that a value is a lane of, and the lane.
+fn lane_of(function: &Function, id: ValueId) -> (ValueId, u8) {
+    match function.op(id) {
+        Op::Lanes(lanes) => (function.input(id, 0), lanes.numbers().first().copied().unwrap_or(0)),
+        _ => (id, 0),
+    }
+}
+
+/// Returns where a lane of a value comes from, through selections and vectors that are put together.
+fn part(function: &Function, id: ValueId, lane: u8) -> (ValueId, u8) {
+    let (mut id, mut lane) = (id, lane);
+    for _ in 0..MAX_DEPTH {
+        match function.op(id) {
+            Op::Lanes(lanes) => {
+                lane = lanes.numbers().get(usize::from(lane)).copied().unwrap_or(0);
+                id = function.input(id, 0);
+            }
+            Op::Vector => {
+                let mut left = u16::from(lane);
+                let parts = (0..function.inputs(id).len()).map(|index| function.input(id, index));
+                let found = parts.into_iter().find(|part| {
+                    let lanes = function.lanes(*part);
+                    let is_here = left < lanes;
+                    left = if is_here { left } else { left - lanes };
+                    is_here
+                });
+                let Some(found) = found else { break };
+                (id, lane) = (found, left as u8);
+            }
+            _ => break,
+        }
+    }
+    (id, lane)
+}
+
+/// Declares vertex inputs that only choose registers of constants as integers.
+fn choosers(program: &mut ShaderProgram) {
     for shader in &mut program.functions {
         let function = &shader.function;
         let users = users(function);
@@ -157,7 +242,7 @@ fn kinds(function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind>) 
     for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
         let kind = match function.op(id) {
             _ if function.width(id) == 1 => ScalarKind::Bool,
-            Op::Add | Op::Sub | Op::SignExtend => ScalarKind::Signed,
+            Op::Add | Op::Sub | Op::Mul | Op::SignExtend => ScalarKind::Signed,
             Op::Shader(ShaderOp::FloatToSigned | ShaderOp::Sign) => ScalarKind::Signed,
             Op::Shader(ShaderOp::LoadConstant) => declared(id).unwrap_or(ScalarKind::Float),
             _ => continue,
@@ -225,6 +310,24 @@ pub(super) fn wanted_name(program: &ShaderProgram, resource: &Resource) -> Optio
         }
         _ => None,
     }
+}
+
+/// Returns comments for notes that belong to no value.
+pub(super) fn remarks(program: &ShaderProgram) -> Vec<String> {
+    let mut found = Vec::new();
+    for function in program.functions.iter().filter(|_| is_legacy(program)).map(|shader| &shader.function) {
+        let of_values: Vec<_> = function
+            .values
+            .iter()
+            .filter_map(|value| match value.op {
+                Op::Unlifted(note) => Some(note),
+                _ => None,
+            })
+            .collect();
+        let others = function.notes.entries().filter(|(id, _)| !of_values.contains(id));
+        found.extend(others.map(|(_, text)| format!("// {text}")));
+    }
+    found
 }
 
 /// Declares constants and samplers.
@@ -415,7 +518,8 @@ impl Printer<'_> {
             Op::Select if self.is_side(id) => Some(self.computed(self.face(input(0))?, Kind::Any)),
             Op::Shader(ShaderOp::MultiplyAdd) => {
                 let float = Kind::Known(ScalarKind::Float);
-                let [a, b] = [0, 1].map(|index| self.value(input(index), float, p::PRODUCT));
+                let a = self.value(input(0), float, p::PRODUCT);
+                let b = self.value(input(1), float, p::PRODUCT + 1);
                 let sum = self.value(input(2), float, p::PRODUCT);
                 let text = match sum.strip_prefix('-') {
                     Some(positive) => format!("{a} * {b} - {positive}"),

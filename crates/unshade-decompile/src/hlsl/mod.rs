@@ -27,6 +27,8 @@ mod expression;
 mod function;
 mod hit_object;
 mod legacy;
+#[cfg(test)]
+mod legacy_tests;
 mod matrix;
 mod names;
 mod node;
@@ -96,6 +98,7 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
         bodies.extend(printed.lines);
     }
     let declared = declaration::print(&program, &naming, &mut hlsl.unknown);
+    hlsl.lines.extend(legacy::remarks(&program).iter().map(|text| line(text)));
     hlsl.lines.extend(declared.into_iter().map(|text| line(&text)));
     helpers.sort_unstable();
     helpers.dedup();

@@ -18,7 +18,6 @@ use unshade::decompile::{self, FunctionC, Header, Observer};
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
-use unshade::format::Format;
 use unshade::nv::function::Function;
 use unshade::nv_units::each_known_cubin;
 use unshade::program::{Code, CodeRequest, Verb};
