@@ -1,5 +1,6 @@
 //! Functions: blocks, phis and constants; and the program that they make up.
 
+use super::exports;
 use super::instruction::binary_operator;
 use super::interface;
 use super::node;
@@ -7,7 +8,7 @@ use super::types::TypeReader;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
 use crate::ir::shader::interface::{
-    ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable, VariableSpace,
+    Passing, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable, VariableSpace,
 };
 use crate::ir::shader::vector::gather;
 use crate::ir::{self, BlockId, End, Function, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId, VariableId};
@@ -78,7 +79,7 @@ pub(super) fn lift_all(
     for index in std::mem::take(&mut shared.externals) {
         let symbol = &module.functions[index as usize].symbol;
         let name = String::from_utf8_lossy(&symbol.name).into_owned();
-        let (parameters, result) = shared.parameters(symbol.ty);
+        let (parameters, result) = shared.parameters(index as usize, symbol.ty);
         let function =
             ShaderFunction { name, is_declared: true, parameters, result, ..ShaderFunction::default() };
         shared.program.functions.push(function);
@@ -198,7 +199,11 @@ impl<'m> Shared<'m, '_> {
                 order.iter().position(|(index, _)| *index == function)
             });
         }
-        let (parameters, result) = self.parameters(symbol.ty);
+        lifted.is_exported = self.program.stage == Stage::Library
+            && entry.is_none()
+            && patch_of.is_none()
+            && !symbol.linkage.is_local();
+        let (parameters, result) = self.parameters(index, symbol.ty);
         lifted.parameters = parameters;
         lifted.result = result;
         let Ok(body) = self.module.body(index) else { return lifted };
@@ -216,7 +221,7 @@ impl<'m> Shared<'m, '_> {
     }
 
     /// Returns the parameters and the result of a function type.
-    fn parameters(&mut self, ty: TypeId) -> (Vec<ShaderParameter>, Option<DataType>) {
+    fn parameters(&mut self, function: usize, ty: TypeId) -> (Vec<ShaderParameter>, Option<DataType>) {
         let Type::Function { result, parameters, .. } = self.module.types.get(ty) else {
             return (Vec::new(), None);
         };
@@ -225,12 +230,27 @@ impl<'m> Shared<'m, '_> {
         for ty in parameters {
             let pointee = self.module.types.pointee(ty);
             let ty = self.value_type(pointee.unwrap_or(ty));
-            all.push(ShaderParameter { name: String::new(), ty, is_place: pointee.is_some() });
+            let is_place = pointee.is_some();
+            let passing =
+                if is_place { exports::passing(self.module, function, all.len()) } else { Passing::Value };
+            all.push(ShaderParameter { name: String::new(), ty, is_place, passing });
         }
-        let result = match self.module.types.get(result) {
+        let mut result = match self.module.types.get(result) {
             Type::Void => None,
             _ => Some(self.value_type(result)),
         };
+        let name = String::from_utf8_lossy(&self.module.functions[function].symbol.name);
+        if let Some((result_kind, kinds)) = exports::kinds(&name) {
+            result.iter_mut().for_each(|ty| exports::apply(ty, result_kind));
+            let mut kinds = kinds.into_iter();
+            for parameter in &mut all {
+                let kind = match parameter.passing {
+                    Passing::Result => result_kind,
+                    _ => kinds.next().flatten(),
+                };
+                exports::apply(&mut parameter.ty, kind);
+            }
+        }
         (all, result)
     }
 
@@ -424,7 +444,7 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
     fn struct_shape(&self, fields: &[TypeId]) -> (u8, u16) {
         let Some(&first) = fields.first() else { return (HANDLE, 1) };
         let (width, lanes) = self.shape(first);
-        // A row of a constant buffer has eight halves; the fifth member of a texel is its status.
+        // A row of a constant buffer has eight numbers of 16 bits; elsewhere the fifth member is the status.
         let most = if fields.len() == 8 { 8 } else { 4 };
         let same = fields.iter().take(most).take_while(|field| **field == first).count();
         if same > 1 { (width, same as u16) } else { (width, lanes) }

@@ -735,6 +735,10 @@ impl Lifter<'_, '_, '_, '_> {
                 let inputs = [value(self, 0), coordinates, stored, sample];
                 return Some(self.shader(ShaderOp::StoreTexture, 0, 1, &inputs));
             }
+            58 => {
+                let inputs = [value(self, 0), value(self, 1)];
+                return Some(self.shader(ShaderOp::LoadConstantAt, width, lanes, &inputs));
+            }
             68 => return self.load_buffer(operands, width, lanes),
             139 => {
                 let mask = number(self, 3);

@@ -104,6 +104,7 @@ pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
         max_vertices: value("MaxVertexCount").or_else(|| value("MaxOutputVertices")),
         max_primitives: value("MaxOutputPrimitives"),
         instances: value("InstanceCount"),
+        group_shared_limit: entry.properties.group_shared_limit,
         has_early_depth: dxil.has_flag(3),
         ..Attributes::default()
     };

@@ -12,6 +12,7 @@
 //!
 //! Knowledge: DirectXShaderCompiler's `DXIL.rst` and `hctdb`, and what DXC 1.6 to 1.10 write.
 
+mod exports;
 mod function;
 mod instruction;
 mod interface;

@@ -25,6 +25,9 @@ const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
     (ShaderOp::GatherRaw, "GatherRaw", 0, false),
 ];
 
+/// Where the name of a method goes in the target of an atomic operation: no text has this.
+const METHOD: char = '\u{1}';
+
 /// The names of channels in gathers.
 const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
 
@@ -112,6 +115,7 @@ impl Printer<'_> {
                 let lanes: Vec<u8> = (0..function.lanes(id).min(8)).map(|lane| lane as u8).collect();
                 self.constant_lanes(id, &lanes, Kind::Known(kind))
             }
+            ShaderOp::LoadConstantAt => self.constant_lanes(id, &[0], Kind::Known(kind)),
             ShaderOp::LoadBuffer => {
                 let (object, index) = (self.handle(inputs[0]), self.index(inputs[1]));
                 match self.status(id) {
@@ -349,7 +353,8 @@ impl Printer<'_> {
 
     /// Returns the offset of a row of a constant buffer.
     fn row(&self, load: ValueId) -> Offset {
-        Offset::of(self.function, self.function.input(load, 1), 16)
+        let is_row = self.function.op(load) == Op::Shader(ShaderOp::LoadConstant);
+        Offset::of(self.function, self.function.input(load, 1), if is_row { 16 } else { 1 })
     }
 
     /// Returns lanes of a row of a constant buffer.
@@ -444,10 +449,10 @@ impl Printer<'_> {
             let text = self.path_text(root, &first);
             return Some((text, scalar.kind));
         }
-        if is_together && matches!(last, Some(Step::Lane(_))) {
+        if is_together && last.is_some_and(|step| step.lane().is_some()) {
             let base = self.path_text(root, prefix);
             let is_in_order =
-                (0..).zip(&found).all(|(lane, (steps, _))| steps.last() == Some(&Step::Lane(lane)));
+                (0..).zip(&found).all(|(lane, (steps, _))| steps.last().and_then(Step::lane) == Some(lane));
             let lanes = vector_at(&self.program.structs, ty, prefix, self.naming);
             if is_in_order && lanes.is_some_and(|lanes| usize::from(lanes) == found.len()) {
                 return Some((base, scalar.kind));
@@ -459,7 +464,7 @@ impl Printer<'_> {
                     _ => None,
                 })
                 .collect();
-            if names.len() == found.len() && lanes.is_none_or(|lanes| lanes <= 4) {
+            if names.len() == found.len() {
                 return Some((self.swizzled(base, ty, prefix, &names), scalar.kind));
             }
         }
@@ -560,6 +565,7 @@ impl Printer<'_> {
                     let (row, column) = (self.index_text(row), self.index_text(column));
                     text = format!("{text}[{row}][{column}]");
                 }
+                Step::LongLane(lane) => text = format!("{text}[{lane}]"),
                 Step::Lane(lane) => match LANES.get(usize::from(*lane)) {
                     Some(name) => {
                         text.push('.');
@@ -710,7 +716,7 @@ impl Printer<'_> {
             match groups.last_mut() {
                 Some((known, _, group))
                     if known.split_last().map(|(_, prefix)| prefix.to_vec()) == prefix
-                        && matches!(steps.last(), Some(Step::Lane(_))) =>
+                        && steps.last().is_some_and(|step| step.lane().is_some()) =>
                 {
                     group.push(lane);
                 }
@@ -720,17 +726,12 @@ impl Printer<'_> {
         for (steps, scalar, group) in groups {
             let want = Kind::Known(scalar.kind);
             let target = match (steps.last(), group.len()) {
-                (Some(Step::Lane(0)), count)
+                (Some(Step::Lane(0) | Step::LongLane(0)), count)
                     if self.has_lanes(&element, &steps[..steps.len() - 1], count) =>
                 {
                     self.path_text(&root, &steps[..steps.len() - 1])
                 }
-                (Some(Step::Lane(first)), count)
-                    if usize::from(*first) + count <= 4
-                        && self
-                            .lanes_at(&element, &steps[..steps.len() - 1])
-                            .is_none_or(|lanes| lanes <= 4) =>
-                {
+                (Some(Step::Lane(first)), count) if usize::from(*first) + count <= 4 => {
                     let prefix = &steps[..steps.len() - 1];
                     let names: String = LANES.iter().skip(usize::from(*first)).take(count).collect();
                     let text = self.path_text(&root, prefix);
@@ -793,7 +794,7 @@ impl Printer<'_> {
         match shape {
             Some(Shape::ByteAddressBuffer) => {
                 let offset = self.index(coordinates);
-                (format!("{object}.|{offset}, "), None)
+                (format!("{object}.{METHOD}{offset}, "), None)
             }
             Some(Shape::StructuredBuffer) => {
                 let function = self.function;
@@ -859,7 +860,7 @@ impl Printer<'_> {
             arguments.push(name);
         }
         let arguments = arguments.join(", ");
-        match target.0.split_once('|') {
+        match target.0.split_once(METHOD) {
             Some((object, offset)) => {
                 let wide = if self.function.width(values[0]) == 64 { "64" } else { "" };
                 self.line(&format!("{object}{name}{wide}({offset}{arguments});"));

@@ -59,13 +59,25 @@ impl Offset {
     }
 }
 
-/// Returns whether a value is a shift to the left that leaves the bits below a number zero.
+/// Returns whether the bits of a value below a number are zero.
 fn is_multiple(function: &Function, id: ValueId, number: u32) -> bool {
-    let shift = match function.op(id) {
-        Op::Shl => function.number(function.input(id, 1)).unwrap_or(0),
-        _ => return false,
-    };
-    1_u64 << shift.min(31) >= u64::from(number.next_power_of_two())
+    1_u64 << low_zeros(function, id, 0).min(31) >= u64::from(number.next_power_of_two())
+}
+
+/// Returns how many of the lowest bits of a value are zero, as far as shifts, products and sums tell.
+fn low_zeros(function: &Function, id: ValueId, depth: usize) -> u32 {
+    let number = |id: ValueId| function.number(id);
+    if let Some(number) = number(id) {
+        return number.trailing_zeros();
+    }
+    let (a, b) = (function.input_or_self(id, 0), function.input_or_self(id, 1));
+    match function.op(id) {
+        _ if depth > 8 => 0,
+        Op::Shl => number(b).map_or(0, |shift| low_zeros(function, a, depth + 1) + (shift & 31) as u32),
+        Op::Mul => low_zeros(function, a, depth + 1) + low_zeros(function, b, depth + 1),
+        Op::Add | Op::Or => low_zeros(function, a, depth + 1).min(low_zeros(function, b, depth + 1)),
+        _ => 0,
+    }
 }
 
 /// A part of a path to a member.
@@ -77,8 +89,20 @@ pub(super) enum Step {
     Index(Vec<(ValueId, u32)>, u32),
     /// An entry of a matrix: row and column, each a constant or an index.
     Entry(Index, Index),
-    /// A lane of a vector.
+    /// A lane of a vector with names of its lanes.
     Lane(u16),
+    /// A lane of a vector with more than four lanes.
+    LongLane(u16),
+}
+
+impl Step {
+    /// Returns the number of a lane.
+    pub(super) fn lane(&self) -> Option<u16> {
+        match self {
+            Self::Lane(lane) | Self::LongLane(lane) => Some(*lane),
+            _ => None,
+        }
+    }
 }
 
 /// A constant index, or one with values.
@@ -126,7 +150,7 @@ pub(super) fn path_within(
                     return terms.is_empty().then_some((steps, *scalar, within));
                 }
                 let lane = u16::try_from(rest / bytes).ok().filter(|lane| lane < lanes)?;
-                steps.push(Step::Lane(lane));
+                steps.push(if *lanes > 4 { Step::LongLane(lane) } else { Step::Lane(lane) });
                 return Some((steps, *scalar, rest % bytes));
             }
             DataType::Matrix { scalar, rows, columns, is_row_major } => {

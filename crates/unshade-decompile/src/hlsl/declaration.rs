@@ -6,7 +6,8 @@ use super::spelling;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
 use crate::ir::shader::interface::{
-    Resource, ResourceClass, ShaderFunction, ShaderProgram, Shape, Stage, VariableSpace,
+    Passing, Resource, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
+    VariableSpace,
 };
 use crate::ir::{Op, ResourceId, ShaderOp, StructId, VariableId};
 
@@ -536,18 +537,33 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
 
 /// Returns the declaration of a function whose code is elsewhere.
 pub(super) fn prototype(naming: &Naming, function: &ShaderFunction) -> String {
-    let result = function.result.as_ref().map_or("void".into(), |ty| naming.type_name(ty));
-    let parameters: Vec<String> = function
-        .parameters
-        .iter()
-        .enumerate()
-        .map(|(index, parameter)| {
-            let direction = if parameter.is_place { "inout " } else { "" };
-            format!("{direction}{}", naming.declare(&parameter.ty, &format!("argument{index}")))
-        })
-        .collect();
-    let name = naming.function(&function.name);
-    format!("{result} {name}({});", parameters.join(", "))
+    let numbered = (0..).zip(&function.parameters);
+    let parameters: Vec<String> =
+        numbered.filter_map(|(index, known)| parameter(naming, known, &format!("argument{index}"))).collect();
+    let ((result, counts), name) = (result_type(naming, function), naming.function(&function.name));
+    format!("{result} {name}({}){counts};", parameters.join(", "))
+}
+
+/// Returns the type of the result of a function, and the dimensions of an array, which follow the parameters.
+pub(super) fn result_type(naming: &Naming, function: &ShaderFunction) -> (String, String) {
+    let place = function.parameters.iter().find(|parameter| parameter.passing == Passing::Result);
+    match place.map(|parameter| &parameter.ty).or(function.result.as_ref()) {
+        Some(ty) => {
+            let counts = ty.counts().iter().map(|count| format!("[{count}]")).collect();
+            (naming.type_name(ty.innermost()), counts)
+        }
+        None => ("void".into(), String::new()),
+    }
+}
+
+/// Returns the declaration of a parameter; `None` if it takes the result.
+pub(super) fn parameter(naming: &Naming, parameter: &ShaderParameter, name: &str) -> Option<String> {
+    let direction = match parameter.passing {
+        Passing::Value => "",
+        Passing::Reference => "inout ",
+        Passing::Result => return None,
+    };
+    Some(format!("{direction}{}", naming.declare(&parameter.ty, name)))
 }
 
 /// Returns an argument of a template in brackets.

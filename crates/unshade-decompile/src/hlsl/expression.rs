@@ -7,6 +7,7 @@ use super::function::Printer;
 use super::legacy;
 use super::spelling::{self, Helper, HelperFunction};
 use crate::ir::shader::data_type::{Scalar, ScalarKind};
+use crate::ir::shader::interface::Passing;
 use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Lanes, Op, ValueId};
 use crate::shader::kinds::{Kind, wanted};
@@ -520,7 +521,7 @@ impl Printer<'_> {
             };
             function.parameters.iter().map(kind).collect()
         });
-        let arguments: Vec<String> = (0..self.function.inputs(id).len())
+        let mut arguments: Vec<String> = (0..self.function.inputs(id).len())
             .map(|index| {
                 let input = self.function.input(id, index);
                 self.argument(input, wants.get(index).copied().unwrap_or(Kind::Any))
@@ -528,6 +529,14 @@ impl Printer<'_> {
             .collect();
         let kind = result.map_or(self.kinds[id], |scalar| scalar.kind);
         let name = self.naming.function(&name);
+        // What takes the result is set by the call.
+        let place = parameters.and_then(|function| {
+            function.parameters.iter().position(|parameter| parameter.passing == Passing::Result)
+        });
+        if let Some(index) = place.filter(|index| *index < arguments.len()) {
+            let target = arguments.remove(index);
+            return Text::new(format!("{target} = {name}({})", arguments.join(", ")), p::CHOICE, kind);
+        }
         Text::new(format!("{name}({})", arguments.join(", ")), p::POSTFIX, kind)
     }
 

@@ -111,7 +111,9 @@ pub(super) fn declared(
             }
             constant_kind(program, naming, function, load, *lanes.numbers().first()?)
         }
-        Op::Shader(ShaderOp::LoadConstant) => constant_kind(program, naming, function, id, 0),
+        Op::Shader(ShaderOp::LoadConstant | ShaderOp::LoadConstantAt) => {
+            constant_kind(program, naming, function, id, 0)
+        }
         // The kind of what a place holds is that of what is stored.
         Op::Load(_) | Op::Store(_) => place_kind(program, info, function, function.input(id, 0)),
         Op::Return => info.result.as_ref()?.scalar().map(|scalar| scalar.kind),
@@ -142,7 +144,8 @@ fn constant_kind(
         return Some(ScalarKind::Float);
     }
     let Some(element) = &resource.element else { return Some(ScalarKind::Unsigned) };
-    let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), 16);
+    let scale = if function.op(load) == Op::Shader(ShaderOp::LoadConstant) { 16 } else { 1 };
+    let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), scale);
     offset.constant = offset.constant.wrapping_add(u32::from(lane) * program.bytes(function.width(load)));
     memory_kind(naming, program, element, Packing::Constant, &offset, program.bytes(function.width(load)))
 }
@@ -263,6 +266,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         addresses: Vec::new(),
         flags: Vec::new(),
     };
+    printer.check_lanes();
     let lines = printer.run(&statements);
     Printed { lines, unknown: printer.unknown, helpers: printer.helpers, gotos }
 }
@@ -306,6 +310,18 @@ impl Printer<'_> {
         lines.push(plain("}"));
         direct_return(&mut lines);
         lines
+    }
+
+    /// Reports vectors that shader models before 6.9 lack: matrices in parameters of functions, whose order of entries
+    /// nothing says.
+    fn check_lanes(&mut self) {
+        let is_long = |id: ValueId| {
+            let is_row = matches!(self.function.op(id), Op::Shader(ShaderOp::LoadConstant) | Op::Undefined);
+            self.used[id] && !self.function.is_replaced(id) && self.function.lanes(id) > 4 && !is_row
+        };
+        if self.program.model < (6, 9) && self.function.values.keys().any(is_long) {
+            self.unknown.push("a matrix as a vector".into());
+        }
     }
 
     /// Names the variables for the status of accesses.
@@ -651,7 +667,9 @@ impl Printer<'_> {
 
     /// Prints a value as an assignment to its variable, or as a call without a result.
     fn set(&mut self, id: ValueId) {
-        let is_used = self.schedule.uses[id] > 0 && self.function.width(id) > 0;
+        // DXC fails on new records that have no name.
+        let is_named = self.function.op(id) == Op::Shader(ShaderOp::AllocateRecords);
+        let is_used = is_named || self.schedule.uses[id] > 0 && self.function.width(id) > 0;
         if !is_used && !self.function.is_kept(id) && !self.status_of.contains_key(&id) {
             return;
         }

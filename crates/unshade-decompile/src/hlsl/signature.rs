@@ -8,7 +8,7 @@ use super::declaration::Naming;
 use super::names::Names;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, ScalarKind};
-use crate::ir::shader::interface::{Attributes, Element, ShaderFunction, ShaderProgram, Stage};
+use crate::ir::shader::interface::{Attributes, Element, Passing, ShaderFunction, ShaderProgram, Stage};
 use crate::ir::{Function, Op};
 
 /// How the code of a function refers to its interface.
@@ -118,12 +118,16 @@ pub(super) fn interface(
 impl Writer<'_> {
     fn helper(&mut self) {
         self.own_parameters();
-        let result = match &self.info.result {
-            Some(ty) => self.naming.type_name(ty),
-            None => "void".into(),
-        };
+        let place = self.info.parameters.iter().find(|parameter| parameter.passing == Passing::Result);
+        if let Some(parameter) = place {
+            let name = self.names.take("result");
+            self.interface.prologue.push(format!("{};", self.naming.declare(&parameter.ty, &name)));
+            self.interface.result = Some(name);
+        }
+        let (result, counts) = super::declaration::result_type(self.naming, self.info);
+        let export = if self.info.is_exported { "export " } else { "" };
         let name = self.naming.function(&self.info.name);
-        self.head(&format!("{result} {name}"), "");
+        self.head(&format!("{export}{result} {name}"), &counts);
     }
 
     /// Adds the parameters of the function itself.
@@ -131,9 +135,7 @@ impl Writer<'_> {
         for (index, parameter) in self.info.parameters.iter().enumerate() {
             let name =
                 if parameter.name.is_empty() { format!("argument{index}") } else { parameter.name.clone() };
-            let direction = if parameter.is_place { "inout " } else { "" };
-            let declared = self.naming.declare(&parameter.ty, &name);
-            self.parameters.push(format!("{direction}{declared}"));
+            self.parameters.extend(super::declaration::parameter(self.naming, parameter, &name));
         }
     }
 
@@ -198,6 +200,9 @@ impl Writer<'_> {
             let count = sizes.iter().rposition(|size| *size > 0).map_or(1, |last| last + 1);
             let size = sizes[..count].iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
             lines.push(format!("[WaveSize({size})]"));
+        }
+        if let Some(bytes) = attributes.group_shared_limit {
+            lines.push(format!("[GroupSharedLimit({bytes})]"));
         }
         if let Some([x, y, z]) = attributes.threads {
             lines.push(format!("[numthreads({x}, {y}, {z})]"));

@@ -116,7 +116,7 @@ const FUNCTIONS: &[(ShaderOp, &str)] = &[
     (ShaderOp::GroupWaveCount, "GetGroupWaveCount"),
     (ShaderOp::ClusterId, "ClusterID"),
     (ShaderOp::DebugBreak, "DebugBreak"),
-    (ShaderOp::IsDebugging, "IsDebuggingEnabled"),
+    (ShaderOp::IsDebugging, "dx::IsDebuggingEnabled"),
     (ShaderOp::IsHelperLane, "IsHelperLane"),
     (ShaderOp::IsResident, "CheckAccessFullyMapped"),
     (ShaderOp::NonUniform, "NonUniformResourceIndex"),

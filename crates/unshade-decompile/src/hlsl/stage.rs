@@ -5,7 +5,7 @@ use super::function::Printer;
 use super::spelling;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind};
-use crate::ir::shader::interface::Element;
+use crate::ir::shader::interface::{Element, Passing};
 use crate::ir::{Op, ValueId, VariableId};
 use crate::shader::kinds::Kind;
 
@@ -83,6 +83,9 @@ impl Printer<'_> {
         match self.interface.inputs.get(number) {
             Some(name) if self.info.stage.is_some() => name.clone(),
             _ => match self.info.parameters.get(number) {
+                Some(parameter) if parameter.passing == Passing::Result => {
+                    self.interface.result.clone().unwrap_or_default()
+                }
                 Some(parameter) if !parameter.name.is_empty() => parameter.name.clone(),
                 _ => format!("argument{number}"),
             },

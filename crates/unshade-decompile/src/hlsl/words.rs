@@ -136,11 +136,6 @@ impl Printer<'_> {
         Some((format!("uint{}({})", parts.len(), parts.join(", ")), ScalarKind::Unsigned))
     }
 
-    /// Returns the number of lanes of the vector at a path.
-    pub(super) fn lanes_at(&self, root: &DataType, steps: &[Step]) -> Option<u16> {
-        vector_at(&self.program.structs, root, steps, self.naming)
-    }
-
     /// Returns whether the vector at a path has this many lanes.
     pub(super) fn has_lanes(&self, root: &DataType, steps: &[Step], count: usize) -> bool {
         vector_at(&self.program.structs, root, steps, self.naming)

@@ -156,12 +156,23 @@ impl Classes {
             if input == ValueId::NONE {
                 continue;
             }
-            let root = self.find(input);
-            let votes = &mut self.votes[root];
             let want = match known {
                 Some(kind) if stored == Some(index) => Kind::Known(kind),
                 _ => wanted(function, id, index),
             };
+            // The class of an operation that takes any number is that of its inputs, also where these have any kind.
+            if let Op::Shader(op) = function.op(id)
+                && op.result() == OperandKind::Any
+                && op.input(index) == OperandKind::Any
+                && is_free(function, input)
+                && let Some(kind) = declared(input)
+            {
+                let root = self.find(id);
+                self.votes[root].defined.get_or_insert(kind);
+                continue;
+            }
+            let root = self.find(input);
+            let votes = &mut self.votes[root];
             match want {
                 Kind::Known(ScalarKind::Float) => votes.float += 1,
                 Kind::Known(ScalarKind::Signed) => {

@@ -300,8 +300,22 @@ pub struct Attributes {
     pub root_signature: Option<String>,
     /// The type of the payload: that of rays, or of meshes.
     pub payload: Option<DataType>,
+    /// The most bytes of memory that a group shares.
+    pub group_shared_limit: Option<u32>,
     /// The attributes of a node of a work graph.
     pub node: Option<Node>,
+}
+
+/// How a parameter is passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passing {
+    /// As a value of the function's own.
+    #[default]
+    Value,
+    /// As the caller's variable.
+    Reference,
+    /// As the variable that takes the result: it is no parameter in a language.
+    Result,
 }
 
 /// A parameter of a function.
@@ -311,8 +325,10 @@ pub struct ShaderParameter {
     pub name: String,
     /// Its type.
     pub ty: DataType,
-    /// Whether the function may change the caller's variable.
+    /// Whether the code refers to it as a place.
     pub is_place: bool,
+    /// How it is passed.
+    pub passing: Passing,
 }
 
 /// A function of a shader.
@@ -322,6 +338,8 @@ pub struct ShaderFunction {
     pub name: String,
     /// Whether its code is elsewhere: another library has it.
     pub is_declared: bool,
+    /// Whether other libraries may call it.
+    pub is_exported: bool,
     /// The stage if it is an entry point.
     pub stage: Option<Stage>,
     /// Its attributes, if it is an entry point.

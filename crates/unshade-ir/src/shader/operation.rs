@@ -415,6 +415,8 @@ operations! {
     /// The dot products of rows of a constant buffer with a vector: handle, first row, vector. The rows have as many
     /// lanes as the vector.
     DotRows "dot_rows", None "f" "huf";
+    /// A number of a constant buffer: handle, offset in bytes.
+    LoadConstantAt "load_constant_at", None "a" "hu";
     /// An element of a typed buffer: handle, index.
     LoadBuffer "load_buffer", Reads "e" "hu";
     /// Sets an element of a typed buffer: handle, index, value.
