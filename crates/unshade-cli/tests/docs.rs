@@ -35,7 +35,11 @@ fn names_after<'a>(text: &'a str, start: &str, names: &mut BTreeSet<&'a str>) {
 fn every_verify_rule_is_documented() {
     let mut files = Vec::new();
     for entry in fs::read_dir(root().join("crates")).expect("the crates") {
-        sources(&entry.expect("a readable folder").path().join("src"), &mut files);
+        let folder = entry.expect("a readable folder").path();
+        // These verify nothing. Their `note` and `take` have names of variables.
+        if !folder.ends_with("unshade-decompile") && !folder.ends_with("unshade-emulate") {
+            sources(&folder.join("src"), &mut files);
+        }
     }
     let code: String = files
         .iter()

@@ -124,7 +124,7 @@ impl<'p> Machine<'p> {
     ) -> Result<bool, Reason> {
         let form = match op {
             ShaderOp::LoadConstant => Form::Bytes(16),
-            ShaderOp::LoadRaw | ShaderOp::StoreRaw => Form::Bytes(1),
+            ShaderOp::LoadConstantAt | ShaderOp::LoadRaw | ShaderOp::StoreRaw => Form::Bytes(1),
             ShaderOp::LoadStructured | ShaderOp::StoreStructured => Form::Structured,
             ShaderOp::LoadBuffer | ShaderOp::StoreBuffer | ShaderOp::LoadTexture | ShaderOp::StoreTexture => {
                 Form::Texels

@@ -234,6 +234,7 @@ fn declared(
     let element = resource.element.as_ref()?;
     let (offset, packing) = match op {
         ShaderOp::LoadConstant => (number(input(1))?.checked_mul(16)?, Packing::Constant),
+        ShaderOp::LoadConstantAt => (number(input(1))?, Packing::Constant),
         ShaderOp::LoadStructured => (number(input(2)).unwrap_or(0), Packing::Structured),
         ShaderOp::LoadRaw => return None,
         _ => return element.scalar().map(|scalar| scalar.kind),

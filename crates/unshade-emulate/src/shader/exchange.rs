@@ -180,7 +180,11 @@ fn is_float(code: &Code<'_>, value: ValueId, depth: usize) -> bool {
         Op::Phi => (0..function.inputs(value).len()).any(input),
         Op::Shader(op) => match op.result() {
             unshade_ir::shader::OperandKind::Float => true,
-            unshade_ir::shader::OperandKind::Any if !matches!(op, ShaderOp::LoadConstant) => input(0),
+            unshade_ir::shader::OperandKind::Any
+                if !matches!(op, ShaderOp::LoadConstant | ShaderOp::LoadConstantAt) =>
+            {
+                input(0)
+            }
             _ => code.declared.get(&value).is_some_and(|kind| *kind == ScalarKind::Float),
         },
         op => op.gives_float() || code.declared.get(&value).is_some_and(|kind| *kind == ScalarKind::Float),

@@ -94,7 +94,9 @@ fn library_type(library: &Library<'_>, functions: &[Function<'_>], diagnostics: 
     let is_extern = |function: &Function<'_>| function.kind == Some(FunctionType::EXTERN);
     let missing = match header.library_type() {
         LibraryType::EXECUTABLE if has_name && header.patch < FIRST_WITH_OUTPUT_NAME => "no install name",
-        LibraryType::CORE_IMAGE if !functions.iter().any(is_extern) => "extern functions",
+        LibraryType::CORE_IMAGE if !functions.is_empty() && !functions.iter().any(is_extern) => {
+            "extern functions"
+        }
         LibraryType::DYNAMIC if !has_name => "an install name",
         LibraryType::SYMBOL_COMPANION if !has_sources => "embedded sources",
         _ => return,

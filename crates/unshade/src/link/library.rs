@@ -54,7 +54,8 @@ pub(super) fn build<'o>(inputs: &Inputs<'_>, built: Built, options: &LinkOptions
             let input = inputs.all.get(module.input);
             library.dynamic.install_name = input.map(|input| Cow::Owned(input.source_filename.clone()));
         }
-        library.add(module)?;
+        let name = inputs.all.get(module.input).map(|input| input.input.name.clone()).unwrap_or_default();
+        library.add(module).map_err(|error| error.within(name))?;
     }
     library.add_sections();
     let Library { mut file, mut notes, .. } = library;
@@ -120,8 +121,12 @@ impl Library<'_, '_> {
         self.link_against(built.tables.libraries.iter().map(Vec::as_slice));
         self.imports.extend(built.tables.imports);
         let BuiltModule { bytes, functions, .. } = built;
+        if functions.is_empty() {
+            return Err(Error::without_offset(ErrorKind::Unsupported, "a module has no function")
+                .hint("a library finds its modules by their functions: leave the module out"));
+        }
         let module = Module::parse(&bytes, 0)?;
-        let reflection = match self.reflection_version.filter(|_| !functions.is_empty()) {
+        let reflection = match self.reflection_version {
             Some(version) => Some(self.reflect(&module, version)?),
             None => None,
         };
