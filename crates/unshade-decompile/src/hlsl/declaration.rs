@@ -246,7 +246,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         let name = naming.variable(id);
         match variable.space {
             VariableSpace::Group => {
-                lines.push(format!("groupshared {};", naming.declare(&variable.ty, name)))
+                lines.push(format!("groupshared {};", naming.declare(&variable.ty, name)));
             }
             VariableSpace::Constant => {
                 let declared = naming.declare(&variable.ty, name);

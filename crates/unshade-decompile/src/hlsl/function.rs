@@ -277,7 +277,7 @@ impl Printer<'_> {
         let places = Placement::new(self, statements);
         self.statements(statements);
         if self.interface.result.is_some()
-            && !self.lines.last().is_some_and(|line| line.text.trim() == self.return_text())
+            && self.lines.last().is_none_or(|line| line.text.trim() != self.return_text())
         {
             let text = self.return_text();
             self.line(&text);
@@ -508,7 +508,7 @@ impl Printer<'_> {
         match statement {
             Statement::Block(block) => self.block(*block),
             Statement::If { condition, then, otherwise } => {
-                self.choice_statement(*condition, then, otherwise)
+                self.choice_statement(*condition, then, otherwise);
             }
             Statement::Loop { kind: LoopKind::Endless, body } => self.braced("while (true)", body),
             Statement::Loop { kind: LoopKind::Once, body } => {

@@ -87,7 +87,7 @@ impl Vectorizer<'_> {
         let lanes = self.function.lanes(id);
         match self.pack(&scalars, 0) {
             Some(found) if found != id && self.function.lanes(found) == lanes => {
-                self.function.replace(id, found)
+                self.function.replace(id, found);
             }
             Some(_) => {}
             None => self.runs(id, &scalars),

@@ -35,10 +35,10 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
         ShaderOp::WaveAnyTrue => each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame) != 0)),
         ShaderOp::WaveAllTrue => each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame) == mask)),
         ShaderOp::WaveBallot => {
-            each(code, frame, id, mask, |frame, lane, _| if lane == 0 { u64::from(holds(frame)) } else { 0 })
+            each(code, frame, id, mask, |frame, lane, _| if lane == 0 { u64::from(holds(frame)) } else { 0 });
         }
         ShaderOp::WaveCountBits => {
-            each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame).count_ones()))
+            each(code, frame, id, mask, |frame, _, _| u64::from(holds(frame).count_ones()));
         }
         ShaderOp::WavePrefixCountBits => each(code, frame, id, mask, |frame, _, thread| {
             u64::from((holds(frame) & below(thread)).count_ones())

@@ -271,7 +271,7 @@ fn print(records: &[Record]) {
             match verdict {
                 Some(Verdict::Different(all)) => println!("  {name}: {what}: {}", first(all)),
                 Some(Verdict::OtherNotRun(reason)) if what == "simplified" => {
-                    println!("  {name}: {what}: {reason}")
+                    println!("  {name}: {what}: {reason}");
                 }
                 _ => {}
             }

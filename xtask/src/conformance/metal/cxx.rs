@@ -157,7 +157,7 @@ impl Source {
                 let standard = STANDARD.iter().find(|(name, _)| name == token);
                 match (self.types.get(token), standard) {
                     (Some(known), _) if known.first() != Some(token) => {
-                        next.extend(without_namespaces(known))
+                        next.extend(without_namespaces(known));
                     }
                     (_, Some((_, air))) => next.push((*air).to_owned()),
                     _ => next.push(token.clone()),

@@ -41,7 +41,7 @@ struct Counts {
 }
 
 pub(crate) fn run() -> Result<()> {
-    let counts = each_library(|name, library| read(name, library))?;
+    let counts = each_library(read)?;
     counts.print();
     conclude(&counts.faults)
 }

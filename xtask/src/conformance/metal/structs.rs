@@ -51,7 +51,7 @@ struct Counts {
 pub(crate) fn run() -> Result<()> {
     let Some(clang) = clang() else { return Ok(()) };
     println!("compiler: {}", sh::shown(&Command::new(&clang)));
-    let mut counts = each_library(|name, library| read(name, library))?;
+    let mut counts = each_library(read)?;
     let sum = |of: fn(&Declaration) -> u64| counts.declarations.values().map(of).sum::<u64>();
     println!("functions {}, with structures {}", counts.functions, counts.with_structures);
     println!(
