@@ -2,9 +2,9 @@
 //!
 //! DXIL is in SSA form already, so instructions translate one by one; what changes is the vocabulary:
 //!
-//! - calls of `dx.op` functions become operations by meaning, see [`operation`];
+//! - calls of `dx.op` functions become operations by meaning, see `operation`;
 //! - several scalar operands that form one vector (coordinates, stored components) are gathered;
-//! - handles become the number of a resource and an index, see [`resource`];
+//! - handles become the number of a resource and an index, see `resource`;
 //! - structures that operations return become the lanes of a vector;
 //! - `alloca` and global variables become variables, and pointers to them places.
 //!

@@ -2,21 +2,21 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | [`signature`] | parameters and results of entry points, with their semantics |
-//! | [`declaration`] | structures, constant buffers, resources, variables |
-//! | [`function`] | functions: statements |
-//! | [`expression`] | expressions, with conversions between kinds of numbers |
-//! | [`constant_buffer`] | members of constant buffers and structures from offsets |
-//! | [`matrix`] | products of matrices and vectors |
-//! | [`legacy`] | the dialect of shader models 1 to 3 |
-//! | [`access`] | operations of resources |
-//! | [`words`] | numbers of memory in pieces of another size |
-//! | [`stage`] | operations of stages: inputs, outputs, streams, meshes, rays |
-//! | [`ray_query`] | ray queries |
-//! | [`hit_object`] | hits of rays as objects |
-//! | [`node`] | nodes of work graphs |
-//! | [`spelling`] | names of types and functions |
-//! | [`names`] | identifiers that are free |
+//! | `signature` | parameters and results of entry points, with their semantics |
+//! | `declaration` | structures, constant buffers, resources, variables |
+//! | `function` | functions: statements |
+//! | `expression` | expressions, with conversions between kinds of numbers |
+//! | `constant_buffer` | members of constant buffers and structures from offsets |
+//! | `matrix` | products of matrices and vectors |
+//! | `legacy` | the dialect of shader models 1 to 3 |
+//! | `access` | operations of resources |
+//! | `words` | numbers of memory in pieces of another size |
+//! | `stage` | operations of stages: inputs, outputs, streams, meshes, rays |
+//! | `ray_query` | ray queries |
+//! | `hit_object` | hits of rays as objects |
+//! | `node` | nodes of work graphs |
+//! | `spelling` | names of types and functions |
+//! | `names` | identifiers that are free |
 //!
 //! Knowledge: Microsoft's reference of HLSL, and what FXC and DXC 1.6 to 1.10 accept.
 
