@@ -11,6 +11,7 @@
 //! | its version | the compiler, `!llvm.ident` | `reflection-version` |
 //! | `DEBI` | the debug information of the function | `module-debug` |
 //! | the stub bit | that the module defines nothing | `library-type` |
+//! | the type of a symbol companion | debug information, if the library has no sources | `library-type` |
 //!
 //! Knowledge: all libraries of Apple's linkers at hand agree with their modules in everything but what
 //! `docs/verify.md` names.
@@ -25,7 +26,7 @@ use unshade_metallib::file::OwnedFunction;
 use unshade_metallib::metadata::{FunctionConstant, PublicMetadata, VertexAttribute};
 use unshade_metallib::reflection::tables::OwnedTable;
 use unshade_metallib::verify::MAX_HASHED_RATIO;
-use unshade_metallib::{Function, FunctionType, Library, Platform};
+use unshade_metallib::{Function, FunctionType, Library, LibraryType, Platform};
 
 /// The rules, with a description of each.
 pub const RULES: &[(&str, &str)] = &[
@@ -73,6 +74,7 @@ pub(crate) fn module(library: &Library<'_>, functions: &[Function<'_>]) -> Diagn
     let Ok(stated) = air::functions_of(&module) else { return diagnostics };
     target(library, &module, functions, &mut diagnostics);
     stub(library, &module, functions, &mut diagnostics);
+    companion(library, &module, functions, &mut diagnostics);
     for function in functions {
         let mut check = Comparison { function, diagnostics: &mut diagnostics };
         let name = function.name.unwrap_or_default();
@@ -132,6 +134,26 @@ fn stub(
         .expected("declarations")
         .found(format!("a definition of {}", Escaped(&first.symbol.name).quoted()));
     diagnostics.note("library-type", error.within(label));
+}
+
+/// Reports a symbol companion that has neither sources nor debug information. Its first module speaks for all.
+fn companion(
+    library: &Library<'_>,
+    module: &Module<'_>,
+    functions: &[Function<'_>],
+    diagnostics: &mut Diagnostics,
+) {
+    let is_companion = library.header().library_type() == LibraryType::SYMBOL_COMPANION;
+    let is_first = functions.iter().any(|function| function.index == 0);
+    let has_sources = !matches!(library.sources(), Ok(None));
+    if !is_companion || !is_first || has_sources || !module.named(b"llvm.dbg.cu").is_empty() {
+        return;
+    }
+    let at = library.file().base().saturating_add(TYPE_OFFSET);
+    let error = Error::new(ErrorKind::BadValue, at, "the library does not have what its type says")
+        .expected("embedded sources or debug information")
+        .found(format!("{} library", library.header().library_type()));
+    diagnostics.warning("library-type", error);
 }
 
 /// The comparison of a function.

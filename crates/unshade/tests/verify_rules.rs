@@ -41,8 +41,19 @@ define void @NAME(i32 addrspace(1)* %0) !dbg !10 {
 "#;
 
 fn module(name: &str, kind: &str) -> Vec<u8> {
-    let text = KERNEL.replace("NAME", name).replace("KIND", kind);
+    assembled(&KERNEL.replace("NAME", name).replace("KIND", kind))
+}
+
+fn assembled(text: &str) -> Vec<u8> {
     bitcode(text.as_bytes(), b"clear.ll", &AssembleOptions::default()).expect("it is valid").bytes
+}
+
+/// Returns a kernel without debug information.
+fn stripped_module(name: &str) -> Vec<u8> {
+    let text = KERNEL.replace("NAME", name).replace("KIND", "buffer").replace(" !dbg !10", "");
+    let is_debug =
+        |line: &&str| line.starts_with("!llvm.dbg.cu") || line.starts_with("!1") && !line.starts_with("!1 ");
+    assembled(&text.lines().filter(|line| !is_debug(line)).collect::<Vec<_>>().join("\n"))
 }
 
 fn empty(major: u16, minor: u8) -> LibraryFile<'static> {
@@ -101,7 +112,9 @@ fn set_version(file: &mut LibraryFile<'_>, index: usize, minor: Option<u32>) {
 
 #[test]
 fn a_library_has_what_its_type_says() {
-    let sound = library(&["clear"]);
+    let mut sound = empty(14, 0);
+    build::add_module(&mut sound, &stripped_module("clear")).expect("it has a function");
+    build::add_reflections(&mut sound).expect("its metadata is read");
     assert_eq!(rules(&sound), [""; 0]);
     for (raw_type, expected) in
         [(1, "warning"), (2, "warning"), (3, "warning"), (0x80, "note"), (0x82, "note warning")]
@@ -120,6 +133,9 @@ fn a_library_has_what_its_type_says() {
     assert_eq!(rules(&named), ["warning library-type"]);
     named.header.raw_type = LibraryType::DYNAMIC.0;
     assert_eq!(rules(&named), [""; 0]);
+    let mut debug = library(&["clear"]);
+    debug.header.raw_type = LibraryType::SYMBOL_COMPANION.0;
+    assert_eq!(rules(&debug), [""; 0], "debug information makes a companion");
 }
 
 #[test]

@@ -85,12 +85,12 @@ fn version(library: &Library<'_>, diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Checks that the library has what its type says.
+/// Checks that the library has what its type says. What a symbol companion has may be in its modules, which are checked
+/// elsewhere.
 fn library_type(library: &Library<'_>, functions: &[Function<'_>], diagnostics: &mut Diagnostics) {
     let header = library.header();
     let dynamic = library.dynamic_header().ok().flatten();
     let has_name = dynamic.is_some_and(|dynamic| dynamic.install_name().is_some());
-    let has_sources = !matches!(library.sources(), Ok(None));
     let is_extern = |function: &Function<'_>| function.kind == Some(FunctionType::EXTERN);
     let missing = match header.library_type() {
         LibraryType::EXECUTABLE if has_name && header.patch < FIRST_WITH_OUTPUT_NAME => "no install name",
@@ -98,7 +98,6 @@ fn library_type(library: &Library<'_>, functions: &[Function<'_>], diagnostics: 
             "extern functions"
         }
         LibraryType::DYNAMIC if !has_name => "an install name",
-        LibraryType::SYMBOL_COMPANION if !has_sources => "embedded sources",
         _ => return,
     };
     let at = library.file().base().saturating_add(10);
