@@ -466,17 +466,8 @@ fn fixed_semantic(program: &Program, kind: RegisterKind, number: u32) -> Option<
 fn resource(name: String, class: ResourceClass, shape: Shape, register: u32) -> Resource {
     Resource {
         name,
-        class,
-        shape,
         binding: Some(Binding { register, space: 0, count: Some(1) }),
-        element: None,
-        samples: 0,
-        size: 0,
-        is_coherent: false,
-        is_ordered: false,
-        has_counter: false,
-        has_register: true,
-        is_object: false,
+        ..Resource::new(class, shape)
     }
 }
 

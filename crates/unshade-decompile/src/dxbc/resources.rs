@@ -167,18 +167,10 @@ fn without_name(declared: &Declared, structs: &mut StructTypes) -> Resource {
         _ => declared.element.clone(),
     };
     Resource {
-        name: String::new(),
-        class: declared.class,
-        shape: declared.shape,
         binding: Some(declared.binding),
         element,
-        samples: 0,
         size: declared.size,
-        is_coherent: false,
-        is_ordered: false,
-        has_counter: false,
-        has_register: true,
-        is_object: false,
+        ..Resource::new(declared.class, declared.shape)
     }
 }
 
@@ -293,18 +285,12 @@ fn defined(
     let (class, shape) = class_and_shape(fields)?;
     let mut resource = Resource {
         name: binding.name.to_string_lossy(),
-        class,
-        shape,
         binding: Some(Binding {
             register: fields.register,
             space: binding.space.as_ref().map_or(0, |space| space.space),
             count: (fields.count != 0 && fields.count != u32::MAX).then_some(fields.count),
         }),
-        element: None,
         samples: if shape.is_multisampled() && fields.samples != u32::MAX { fields.samples } else { 0 },
-        size: 0,
-        is_coherent: false,
-        is_ordered: false,
         has_counter: matches!(
             fields.input_type,
             InputType::UAV_APPEND_STRUCTURED
@@ -312,7 +298,7 @@ fn defined(
                 | InputType::UAV_RW_STRUCTURED_WITH_COUNTER
         ),
         has_register: fields.flags.0 & USER_PACKED != 0,
-        is_object: false,
+        ..Resource::new(class, shape)
     };
     match shape {
         Shape::ConstantBuffer | Shape::TextureBuffer => {
@@ -425,17 +411,8 @@ mod tests {
     fn texture(name: &str, register: u32) -> Resource {
         Resource {
             name: name.into(),
-            class: ResourceClass::ShaderResource,
-            shape: Shape::Texture2D,
             binding: Some(Binding { register, space: 0, count: Some(1) }),
-            element: None,
-            samples: 0,
-            size: 0,
-            is_coherent: false,
-            is_ordered: false,
-            has_counter: false,
-            has_register: true,
-            is_object: false,
+            ..Resource::new(ResourceClass::ShaderResource, Shape::Texture2D)
         }
     }
 

@@ -7,7 +7,7 @@ use super::function::{HANDLE, Lifted, Lifter};
 use super::interface;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Scalar, StructField, StructType};
-use crate::ir::shader::interface::{Binding, Resource, ResourceClass, Shape};
+use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
 use crate::ir::{Op, ResourceId, ValueId};
 use unshade_dxcontainer::dxil::{ComponentType, SamplerKind, resource};
 use unshade_dxcontainer::psv0::ResourceKind;
@@ -257,17 +257,13 @@ fn from_properties(first: u32, second: u32, is_minimum: bool) -> Resource {
         DataType::vector(scalar, (second >> 8 & 0xff).clamp(1, 4) as u16)
     });
     Resource {
-        name: String::new(),
-        class,
-        shape,
-        binding: None::<Binding>,
         element,
         samples: if is_typed { second >> 16 & 0xff } else { 0 },
         size: if is_sized { second } else { 0 },
         is_coherent: bit(14),
         is_ordered: bit(13),
         has_counter: shape == Shape::StructuredBuffer && bit(15),
-        has_register: true,
         is_object: true,
+        ..Resource::new(class, shape)
     }
 }

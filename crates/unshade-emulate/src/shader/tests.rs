@@ -165,18 +165,8 @@ fn groups_meet_at_barriers() {
         values: Vec::new(),
     });
     program.resources.push(Resource {
-        name: String::new(),
-        class: ResourceClass::UnorderedAccess,
-        shape: Shape::ByteAddressBuffer,
         binding: Some(Binding { register: 2, space: 0, count: Some(1) }),
-        element: None,
-        samples: 0,
-        size: 0,
-        is_coherent: false,
-        is_ordered: false,
-        has_counter: false,
-        has_register: true,
-        is_object: false,
+        ..Resource::new(ResourceClass::UnorderedAccess, Shape::ByteAddressBuffer)
     });
     let mut writer = write(&mut program, 1);
     let zero = writer.number(0);

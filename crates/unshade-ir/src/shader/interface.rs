@@ -237,6 +237,27 @@ pub struct Resource {
     pub is_object: bool,
 }
 
+impl Resource {
+    /// Returns a resource without a name, a binding and properties, whose register the source code says.
+    #[must_use]
+    pub fn new(class: ResourceClass, shape: Shape) -> Self {
+        Self {
+            name: String::new(),
+            class,
+            shape,
+            binding: None,
+            element: None,
+            samples: 0,
+            size: 0,
+            is_coherent: false,
+            is_ordered: false,
+            has_counter: false,
+            has_register: true,
+            is_object: false,
+        }
+    }
+}
+
 /// The memory of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariableSpace {
