@@ -12,6 +12,7 @@
 //! | [`bytes`] | owned text and bytes of a file |
 //! | [`escape`] | escapes for names that come from files |
 //! | [`fourcc`] | four-character codes |
+//! | [`half`] | floats of 16 bits |
 //! | [`open_enum!`] | enumerations that keep values without a name |
 //!
 //! The crate is `no_std`, has no dependencies and no `unsafe`.
@@ -42,6 +43,7 @@ pub mod error;
 pub mod escape;
 pub mod fourcc;
 pub mod graph;
+pub mod half;
 mod open_enum;
 pub mod outline;
 pub mod reader;

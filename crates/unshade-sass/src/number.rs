@@ -130,26 +130,10 @@ fn general(value: f64, text: &mut ShortText) -> core::fmt::Result {
     Ok(())
 }
 
-/// Converts a half to a double.
-pub(crate) fn half(bits: u16) -> f64 {
-    let (sign, exponent, mantissa) = (bits >> 15, i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
-    let magnitude = match exponent {
-        0 => mantissa * power(-24),
-        31 if mantissa == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1024.0 + mantissa) * power(exponent.wrapping_sub(25)),
-    };
-    if sign == 1 { -magnitude } else { magnitude }
-}
-
-/// Returns 2 to the power of an exponent in the range of normal doubles.
-fn power(exponent: i32) -> f64 {
-    f64::from_bits(u64::from(exponent.wrapping_add(1023).cast_unsigned()).wrapping_shl(52))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unshade_core::half::half_to_double;
 
     #[test]
     fn floats_match_printf() {
@@ -165,8 +149,8 @@ mod tests {
             (f64::INFINITY, "+INF "),
             (0.0001220703125, "0.0001220703125"),
             (1.52587890625e-5, "1.52587890625e-05"),
-            (half(0x3c00), "1"),
-            (half(1), "5.9604644775390625e-08"),
+            (half_to_double(0x3c00), "1"),
+            (half_to_double(1), "5.9604644775390625e-08"),
         ] {
             assert_eq!(float(value).as_str(), text);
         }

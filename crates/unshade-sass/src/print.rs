@@ -6,12 +6,13 @@
 
 use core::fmt::Write as _;
 
+use unshade_core::half::half_to_double;
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
 use crate::generated::names::{REGISTERS, SMALL_NUMBERS};
 use crate::instruction::{Instruction, slice};
-use crate::number::{ShortText, float, half, hex, refused};
+use crate::number::{ShortText, float, hex, refused};
 use crate::table::{Isa, Kind, NONE, Operand, Piece};
 
 /// Prints the instruction at an address, without a semicolon.
@@ -275,7 +276,7 @@ pub fn float_value(instruction: &Instruction, operand: &Operand) -> f64 {
         {
             nan(bits >> 15 & 1, false)
         }
-        Kind::Float16 => half(bits as u16),
+        Kind::Float16 => half_to_double(bits as u16),
         _ if shows_signaling_nans(instruction.isa) => widened(bits as u32, bits >> 22 & 1 == 1),
         _ => widened(bits as u32, true),
     }

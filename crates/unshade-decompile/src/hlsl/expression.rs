@@ -11,6 +11,7 @@ use crate::ir::shader::interface::Passing;
 use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Lanes, Op, ValueId};
 use crate::shader::kinds::{Kind, wanted};
+use unshade_core::half::half_to_double;
 
 /// Precedences of operators; higher ones bind more tightly.
 pub(super) mod precedence {
@@ -94,7 +95,7 @@ pub(super) fn literal(bits: u64, kind: ScalarKind, width: u8) -> String {
             number if number.is_finite() => format!("{}L", float_digits(format!("{number:?}"))),
             _ => format!("asdouble({}u, {}u)", bits as u32, bits >> 32),
         },
-        (ScalarKind::Float, 16) => match half_to_float(bits as u16) {
+        (ScalarKind::Float, 16) => match half_to_double(bits as u16) as f32 {
             number if number.is_finite() => float_digits(format!("{number:?}")),
             _ => format!("(half)f16tof32({bits:#x})"),
         },
@@ -125,18 +126,6 @@ fn float_digits(text: String) -> String {
     match text.split_once('e') {
         Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0e{exponent}"),
         _ => text,
-    }
-}
-
-/// Returns the number with the bits of a half.
-fn half_to_float(bits: u16) -> f32 {
-    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 0x3ff));
-    match exponent {
-        0 => sign * fraction * 2f32.powi(-24),
-        31 if fraction == 0.0 => sign * f32::INFINITY,
-        31 => f32::NAN,
-        _ => sign * (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15),
     }
 }
 

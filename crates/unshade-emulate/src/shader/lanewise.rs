@@ -4,6 +4,7 @@ use super::code::Code;
 use super::fault::Reason;
 use super::machine::{Frame, lanes_of};
 use super::number::{self, decode, encode};
+use unshade_core::half::half_to_double;
 use unshade_ir::fold::{masked, signed};
 use unshade_ir::shader::{ShaderOp, Signedness};
 use unshade_ir::{Op, ValueId};
@@ -150,9 +151,8 @@ fn whole(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: ShaderOp, mask: u3
             if lane == 0 { bits & 0xffff_ffff } else { bits >> 32 }
         }),
         ShaderOp::Dot2Add => each(code, frame, id, mask, |frame, _, thread| {
-            let half = |id: ValueId| {
-                [0, 1].map(|lane| number::half_to_float(frame.read(code, id, lane, thread) as u16))
-            };
+            let half =
+                |id: ValueId| [0, 1].map(|lane| half_to_double(frame.read(code, id, lane, thread) as u16));
             let (x, y) = (half(b), half(c));
             let sum = decode(frame.read(code, a, 0, thread), 32);
             encode(sum + (x[0] * y[0] + x[1] * y[1]), 32)

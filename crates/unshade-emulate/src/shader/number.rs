@@ -14,21 +14,10 @@
 //! | signed division by 0, or that overflows | all ones, remainder 0; the dividend, remainder 0 |
 //! | float to integer | the nearest integer of the range towards zero; 0 for NaN |
 
+use unshade_core::half::half_to_double;
 use unshade_ir::Op;
 use unshade_ir::fold::{fold, masked, signed};
 use unshade_ir::shader::{ShaderOp, Signedness};
-
-/// Returns the number with the bits of a half.
-pub(super) fn half_to_float(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
-    match exponent {
-        0 => sign * fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => sign * f64::INFINITY,
-        31 => f64::NAN,
-        _ => sign * (1.0 + fraction / 1024.0) * 2f64.powi(exponent - 15),
-    }
-}
 
 /// Returns the bits of the nearest half, of two the even one.
 pub(super) fn float_to_half(number: f64) -> u16 {
@@ -52,7 +41,7 @@ pub(super) fn float_to_half(number: f64) -> u16 {
 /// Returns the number with these bits.
 pub(super) fn decode(bits: u64, width: u8) -> f64 {
     match width {
-        16 => half_to_float(bits as u16),
+        16 => half_to_double(bits as u16),
         64 => f64::from_bits(bits),
         _ => f64::from(f32::from_bits(bits as u32)),
     }
@@ -220,7 +209,7 @@ fn shader(op: ShaderOp, inputs: &[u64], width: u8, out: u8) -> Option<u64> {
             masked((x as i64).clamp(-largest - 1, largest).cast_unsigned(), out)
         }
         ShaderOp::FloatToUnsigned => (x as u64).min(masked(u64::MAX, out)),
-        ShaderOp::HalfToFloat => encode(half_to_float(inputs.first().copied().unwrap_or(0) as u16), out),
+        ShaderOp::HalfToFloat => encode(half_to_double(inputs.first().copied().unwrap_or(0) as u16), out),
         ShaderOp::FloatToHalf => u64::from(float_to_half(x)),
         _ => return integers(op, inputs, width, out),
     })
@@ -318,7 +307,7 @@ mod tests {
     #[test]
     fn halves_survive() {
         for bits in 0..=u16::MAX {
-            let number = half_to_float(bits);
+            let number = half_to_double(bits);
             if !number.is_nan() {
                 assert_eq!(float_to_half(number), bits);
             }

@@ -2,6 +2,7 @@
 
 use super::attempt::Attempt;
 use crate::table::{Kind, Operand};
+use unshade_core::half::half_to_double;
 
 impl Attempt<'_> {
     /// The text does not show the payload of a NaN: use that of the original word if it is a NaN of the same sign.
@@ -81,7 +82,7 @@ fn single_bits(value: f64) -> u32 {
 /// Returns the half that is equal to a number, if there is one.
 fn half_bits(value: f64) -> Option<u16> {
     (0..=u16::MAX).find(|bits| {
-        let half = crate::number::half(*bits);
+        let half = half_to_double(*bits);
         half.to_bits() == value.to_bits()
             || half.is_nan() && value.is_nan() && half.is_sign_negative() == value.is_sign_negative()
     })
