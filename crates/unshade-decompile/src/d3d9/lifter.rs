@@ -108,18 +108,8 @@ impl<'p> Lifter<'p> {
         self.end_block(End::Return);
     }
 
-    pub(super) fn finish(mut self) -> Function {
-        for block in self.builder.function.blocks.keys() {
-            self.builder.seal(block);
-        }
-        let mut function = self.builder.finish();
-        for block in function.blocks.iter_mut().filter(|block| block.end == End::Open) {
-            block.end = End::Return;
-        }
-        vector::refold(&mut function);
-        crate::dxbc::refold_masks(&mut function);
-        vector::refold(&mut function);
-        function
+    pub(super) fn finish(self) -> Function {
+        crate::dxbc::finish(self.builder)
     }
 
     pub(super) fn count(&mut self) -> Result<(), LiftError> {

@@ -105,7 +105,7 @@ fn selected(function: &mut Function, at: At, condition: ValueId, value: ValueId)
 }
 
 /// Folds the operators of a complete function again.
-pub(crate) fn refold(function: &mut Function) {
+pub(super) fn refold(function: &mut Function) {
     phis_of_bits(function);
     for id in function.values.keys() {
         let value = function.values[id];

@@ -79,6 +79,23 @@ pub(super) struct Lifter<'p> {
     instructions: usize,
 }
 
+/// Returns a function of token programs whose instructions have been lifted. What a register holds at a join is known only
+/// now, so operators are folded again.
+pub(crate) fn finish(mut builder: Builder) -> Function {
+    for block in builder.function.blocks.keys() {
+        builder.seal(block);
+    }
+    let mut function = builder.finish();
+    // Constructs of hostile programs may never end.
+    for block in function.blocks.iter_mut().filter(|block| block.end == End::Open) {
+        block.end = End::Return;
+    }
+    vector::refold(&mut function);
+    super::boolean::refold(&mut function);
+    vector::refold(&mut function);
+    function
+}
+
 impl<'p> Lifter<'p> {
     /// Starts a function that uses the registers of these instructions.
     pub(super) fn new(
@@ -116,19 +133,8 @@ impl<'p> Lifter<'p> {
     }
 
     /// Returns the function.
-    pub(super) fn finish(mut self) -> Function {
-        for block in self.builder.function.blocks.keys() {
-            self.builder.seal(block);
-        }
-        let mut function = self.builder.finish();
-        // Constructs of hostile programs may never end.
-        for block in function.blocks.iter_mut().filter(|block| block.end == End::Open) {
-            block.end = End::Return;
-        }
-        vector::refold(&mut function);
-        super::boolean::refold(&mut function);
-        vector::refold(&mut function);
-        function
+    pub(super) fn finish(self) -> Function {
+        finish(self.builder)
     }
 
     /// Counts an instruction, and fails if there are too many, or too much memory is needed.

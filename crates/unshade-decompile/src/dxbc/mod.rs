@@ -37,8 +37,8 @@ mod tests;
 mod texture;
 mod types;
 
-pub(crate) use boolean::refold as refold_masks;
 use declarations::Interface;
+pub(crate) use lifter::finish;
 pub(crate) use types::MAX_SIZE;
 use unshade_core::{Diagnostics, Reader};
 use unshade_dxcontainer::{Container, PartData};
