@@ -18,6 +18,7 @@ use crate::schedule::{self, Schedule};
 use crate::shader::kinds::{self, Kind};
 use crate::structure::{Condition, LoopKind, Statement, Structurer};
 use crate::variables::Variables;
+use std::collections::BTreeSet;
 
 /// A printed function.
 pub(super) struct Printed {
@@ -289,10 +290,11 @@ impl Printer<'_> {
         for text in &self.interface.prologue {
             lines.push(plain(&format!("    {text}")));
         }
+        let precise_variables = self.precise_variables();
         for (class, _) in places.outer {
             let ty = self.variable_type(class);
             let name = self.name(class);
-            let precise = if self.is_class_precise(class) { "precise " } else { "" };
+            let precise = if precise_variables.contains(&class) { "precise " } else { "" };
             lines.push(plain(&format!("    {precise}{ty} {name};")));
         }
         for variable in self.local_variables() {
@@ -339,14 +341,16 @@ impl Printer<'_> {
 
     /// Returns the declarations of the variables of the thread that the function uses.
     fn local_variables(&self) -> Vec<String> {
+        let places =
+            self.function.values.keys().filter(|value| {
+                self.used[*value] && self.function.op(*value) == Op::Shader(ShaderOp::Variable)
+            });
+        let here: BTreeSet<u64> =
+            places.filter_map(|place| self.function.number(self.function.input(place, 0))).collect();
         let mut declared = Vec::new();
         for (id, variable) in self.program.variables.entries() {
             let is_local = variable.space == crate::ir::shader::interface::VariableSpace::Thread;
-            let is_here = |value: ValueId| {
-                self.function.op(value) == Op::Shader(ShaderOp::Variable)
-                    && self.function.number(self.function.input(value, 0)) == Some(u64::from(id.number()))
-            };
-            if is_local && self.function.values.keys().any(|value| self.used[value] && is_here(value)) {
+            if is_local && here.contains(&u64::from(id.number())) {
                 declared.push(self.naming.declare(&variable.ty, self.naming.variable(id)));
             }
         }
@@ -712,11 +716,10 @@ impl Printer<'_> {
         false
     }
 
-    /// Returns whether a variable takes a value that is precise.
-    fn is_class_precise(&self, class: ValueId) -> bool {
-        let is_own = |id: ValueId| self.used[id] && self.variables.of(id) == class && self.has_variable(id);
-        let values = self.function.values.keys().filter(|id| is_own(*id));
-        values.into_iter().any(|id| {
+    /// Returns the variables that take a value that is precise.
+    fn precise_variables(&self) -> BTreeSet<ValueId> {
+        let own = self.function.values.keys().filter(|id| self.used[*id] && self.has_variable(*id));
+        own.filter(|&id| {
             if self.function.op(id) == Op::Phi {
                 let inputs = self.function.inputs(id).iter().filter(|input| **input != ValueId::NONE);
                 return inputs
@@ -725,6 +728,8 @@ impl Printer<'_> {
             }
             self.is_precise(id)
         })
+        .map(|id| self.variables.of(id))
+        .collect()
     }
 
     /// Returns the text of a value that is stored. A precise one is computed in a variable of its own, which says so.

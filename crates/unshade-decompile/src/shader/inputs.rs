@@ -4,6 +4,7 @@
 //! becomes a lane of the read of the whole element. Texels have four lanes in machine code, and as many as the
 //! resource's type says in the language.
 
+use super::users::Users;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::interface::{Resource, ShaderFunction};
 use crate::ir::shader::vector::{broadcast, gather, lane};
@@ -27,6 +28,7 @@ const INDEXED: [(ShaderOp, u16); 10] = [
 /// Runs the pass.
 pub fn run(function: &mut ShaderFunction, resources: &IdVec<ResourceId, Resource>) {
     let mut whole: FastMap<(ShaderOp, Vec<ValueId>), ValueId> = FastMap::default();
+    let mut users = Users::default();
     for id in function.function.values.keys().collect::<Vec<_>>() {
         let Op::Shader(op) = function.function.op(id) else { continue };
         if let Some(&(_, count)) = INDEXED.iter().find(|row| row.0 == op) {
@@ -34,7 +36,7 @@ pub fn run(function: &mut ShaderFunction, resources: &IdVec<ResourceId, Resource
         } else if op.result() == OperandKind::Element && op.input(2) == OperandKind::Constant {
             element(function, &mut whole, id, op);
         } else if op.result() == OperandKind::Element {
-            texel(&mut function.function, resources, id);
+            texel(&mut function.function, &mut users, resources, id);
         }
     }
     function.function.settle();
@@ -127,7 +129,7 @@ fn canonical(function: &Function, id: ValueId) -> ValueId {
 }
 
 /// Gives a texel as many lanes as the type of its resource has.
-fn texel(function: &mut Function, resources: &IdVec<ResourceId, Resource>, id: ValueId) {
+fn texel(function: &mut Function, users: &mut Users, resources: &IdVec<ResourceId, Resource>, id: ValueId) {
     let handle = function.input(id, 0);
     let is_gather = matches!(function.op(id), Op::Shader(ShaderOp::Gather));
     if function.op(handle) != Op::Shader(ShaderOp::Handle) || is_gather {
@@ -140,21 +142,18 @@ fn texel(function: &mut Function, resources: &IdVec<ResourceId, Resource>, id: V
         Some(crate::ir::shader::data_type::DataType::Vector(_, lanes)) => *lanes,
         _ => return,
     };
-    shrink(function, id, lanes);
+    shrink(function, users, id, lanes);
 }
 
 /// Gives a value fewer lanes. Lanes that no longer exist are zero, but for the last, which is one, as in hardware.
-pub fn shrink(function: &mut Function, id: ValueId, lanes: u16) {
+pub fn shrink(function: &mut Function, users: &mut Users, id: ValueId, lanes: u16) {
     let before = function.lanes(id);
     if lanes >= before {
         return;
     }
     function.with_lanes(id, lanes);
-    for user in function.values.keys().collect::<Vec<_>>() {
+    for user in users.of(function, id) {
         let Op::Lanes(selected) = function.op(user) else { continue };
-        if function.input(user, 0) != id || function.is_replaced(user) {
-            continue;
-        }
         let (block, address, width) =
             (function.values[user].block, function.values[user].address, function.width(user));
         let scalars: Vec<ValueId> = selected
@@ -170,7 +169,7 @@ pub fn shrink(function: &mut Function, id: ValueId, lanes: u16) {
         // Users may count the lanes, such as stores.
         let found = broadcast(function, block, address, found, scalars.len() as u16);
         if found != user {
-            function.replace(user, found);
+            users.replace(function, user, found);
         }
     }
 }

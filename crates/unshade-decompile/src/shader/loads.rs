@@ -3,6 +3,7 @@
 //! Machine code loads four words at a time, whichever are used. In a language, a load names a member: words that
 //! nothing uses are dropped, and a load across members of a structure becomes one load for each.
 
+use super::users::Users;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{Packing, PathStep, StructTypes, path_at};
 use crate::ir::shader::interface::Resource;
@@ -16,16 +17,17 @@ pub fn run(
     structs: &StructTypes,
     is_minimum: bool,
 ) {
+    let mut users = Users::default();
     for id in function.values.keys().collect::<Vec<_>>() {
         if function.is_replaced(id) {
             continue;
         }
         match function.op(id) {
             Op::Shader(ShaderOp::LoadConstant) => scalar_row(function, id),
-            Op::Shader(ShaderOp::LoadRaw) => drop_unused(function, id),
+            Op::Shader(ShaderOp::LoadRaw) => drop_unused(function, &mut users, id),
             Op::Shader(ShaderOp::LoadStructured) => {
-                drop_unused(function, id);
-                split(function, resources, structs, is_minimum, id);
+                drop_unused(function, &mut users, id);
+                split(function, &mut users, resources, structs, is_minimum, id);
             }
             _ => {}
         }
@@ -75,14 +77,9 @@ fn scalar_of(function: &mut Function, id: ValueId, depth: usize) -> ValueId {
 }
 
 /// Returns the users of a value that select lanes; `None` if another one uses it whole.
-fn selections(function: &Function, id: ValueId) -> Option<Vec<ValueId>> {
+fn selections(function: &Function, users: &mut Users, id: ValueId) -> Option<Vec<ValueId>> {
     let mut found = Vec::new();
-    for user in function.values.keys() {
-        if function.is_replaced(user)
-            || !function.inputs(user).iter().any(|input| function.resolve(*input) == id)
-        {
-            continue;
-        }
+    for user in users.of(function, id) {
         match function.op(user) {
             Op::Lanes(_) => found.push(user),
             Op::Result(_) => {}
@@ -92,23 +89,24 @@ fn selections(function: &Function, id: ValueId) -> Option<Vec<ValueId>> {
     Some(found)
 }
 
-fn drop_unused(function: &mut Function, id: ValueId) {
+fn drop_unused(function: &mut Function, users: &mut Users, id: ValueId) {
     if function.lanes(id) == 1 {
         return;
     }
-    let Some(users) = selections(function, id) else { return };
-    let last = users.iter().filter_map(|user| match function.op(*user) {
+    let Some(selections) = selections(function, users, id) else { return };
+    let last = selections.iter().filter_map(|user| match function.op(*user) {
         Op::Lanes(lanes) => lanes.numbers().iter().max().copied(),
         _ => None,
     });
     if let Some(last) = last.max() {
-        super::inputs::shrink(function, id, u16::from(last) + 1);
+        super::inputs::shrink(function, users, id, u16::from(last) + 1);
     }
 }
 
 /// Splits a load of several members.
 fn split(
     function: &mut Function,
+    users: &mut Users,
     resources: &IdVec<ResourceId, Resource>,
     structs: &StructTypes,
     is_minimum: bool,
@@ -157,18 +155,15 @@ fn split(
         effects.splice(at..=at, loads);
     }
     let whole = gather(function, block, address, &parts);
-    for user in function.values.keys().collect::<Vec<_>>() {
+    for user in users.of(function, id) {
         let Op::Lanes(selected) = function.op(user) else { continue };
-        if function.is_replaced(user) || function.input(user, 0) != id {
-            continue;
-        }
         let numbers = selected.numbers().to_vec();
         let scalars: Vec<ValueId> = numbers.iter().map(|number| parts[usize::from(*number)]).collect();
         let (block, address) = (function.values[user].block, function.values[user].address);
         let found = gather(function, block, address, &scalars);
         // Users may count the lanes, such as stores.
         let found = broadcast(function, block, address, found, scalars.len() as u16);
-        function.replace(user, found);
+        users.replace(function, user, found);
     }
-    function.replace(id, whole);
+    users.replace(function, id, whole);
 }

@@ -7,6 +7,7 @@
 //! | [`stores`] | stores of single components as stores of vectors |
 //! | [`idiom`] | functions of the language that compilers expand: `pow`, `exp`, `log` |
 //! | [`vectorize`] | vectors from scalar operations that do the same |
+//! | [`users`] | the users of values, while a pass changes them |
 //! | [`kinds`] | whether a value is a float, an integer or a boolean |
 
 pub mod idiom;
@@ -14,6 +15,7 @@ pub mod inputs;
 pub mod kinds;
 pub mod loads;
 pub mod stores;
+pub mod users;
 pub mod vectorize;
 
 use crate::ir::dominators::Graph;
