@@ -1,5 +1,5 @@
-//! `cargo xtask conformance hlsl`: decompiles shaders to HLSL, compiles the text with Microsoft's compilers, and compares what
-//! comes of it with the original.
+//! `cargo xtask conformance hlsl`: decompiles shaders to HLSL, compiles the text with Microsoft's compilers, and compares
+//! the result with the original.
 //!
 //! Shaders are those of the corpus, and the containers and `.d3d9` files in folders given with `--packages`. The compilers
 //! are described in [`oracle`]. `--sources` measures the comparison itself: it compiles the true sources, where they are
@@ -10,7 +10,7 @@
 //! | whole | texts that express everything |
 //! | gotos | `goto`s in all texts |
 //! | compile | texts that a compiler takes |
-//! | signatures … same | what of the program is the original, see [`compare`] |
+//! | signatures … same | what of the program is the original, see [`mod@compare`] |
 //! | PSV0 | programs with the same PSV0 |
 //! | ratio | the median of instructions in the recompiled program by those in the original |
 
