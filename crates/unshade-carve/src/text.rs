@@ -19,6 +19,7 @@ use crate::format::{begins_known, is_head};
 use crate::scan::Scanner;
 use crate::stream::{Decoder, Step};
 use std::ops::ControlFlow::Continue;
+use std::ops::Range;
 
 /// Number of bytes that show whether a file is text.
 const SAMPLE: usize = 4_096;
@@ -213,33 +214,66 @@ impl Decoder for Numbers {
     }
 }
 
+/// Number of characters that show whether there may be a line of base64.
+const GLANCE: usize = 8;
+
+/// Maximum distance between two glances: every line of [`SHORTEST`] characters has one within it.
+const STRIDE: usize = SHORTEST - GLANCE + 1;
+
+/// Half of the characters of such a line besides those of the glance.
+const HALF: usize = (SHORTEST - GLANCE) / 2;
+
 /// Returns the places of base64: of the first line.
 fn base64(data: &[u8]) -> impl Iterator<Item = (usize, Form)> {
-    // The previous byte is not base64.
-    let mut at = 0_usize;
     let mut previous_end = None;
+    base64_lines(data).filter_map(move |line| {
+        let text = data.get(line.start..)?;
+        // Of base64 in many lines, the first one is looked at, and those with a likely first byte.
+        let next = previous_end
+            .replace(line.end)
+            .and_then(|end: usize| line_break(data.get(end..)?)?.checked_add(end));
+        let first = quantum(text).map_or(0, |([first, ..], ..)| first);
+        let may_begin = is_head(first) || MAGICS.iter().any(|magic| magic.bytes.first() == Some(&first));
+        let is_wanted = may_begin || first == 0x78 || next != Some(line.start);
+        (is_wanted && Form::Base64.begins_known(text)).then_some((line.start, Form::Base64))
+    })
+}
+
+/// Returns the longest ranges of characters of base64, of those that have at least [`SHORTEST`].
+///
+/// Most text is skipped: every such range contains one of the glances, and reaches beyond it by half of its other
+/// characters, before or after.
+fn base64_lines(data: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let is_odd = |byte: &u8| sextet(*byte).is_none();
+    let mut at = 0_usize;
+    let mut previous_end = 0_usize;
     std::iter::from_fn(move || {
-        while let Some(line) = data.get(at..at.saturating_add(SHORTEST)) {
-            // The last byte that is no base64 shows how far to go.
-            if let Some(odd) = line.iter().rposition(|&byte| sextet(byte).is_none()) {
-                at = at.saturating_add(odd).saturating_add(1);
+        while let Some(glance) = data.get(at..at.saturating_add(GLANCE)) {
+            let before = data.get(at.saturating_sub(HALF)..at).unwrap_or_default();
+            let after = || data.get(at.saturating_add(GLANCE)..)?.get(..HALF);
+            if !is_base64(glance) || !(is_base64(before) || after().is_some_and(is_base64)) {
+                at = at.saturating_add(STRIDE);
                 continue;
             }
-            let start = at;
+            let before = data.get(previous_end..at).unwrap_or_default();
+            let first = before.iter().rposition(is_odd).map_or(0, |odd| odd.saturating_add(1));
+            let start = previous_end.saturating_add(first);
             let text = data.get(start..).unwrap_or_default();
-            let length = text.iter().position(|&byte| sextet(byte).is_none()).unwrap_or(text.len());
-            at = start.saturating_add(length);
-            let previous = previous_end.replace(at);
-            // Of base64 in many lines, the first one is looked at, and those with a likely first byte.
-            let gap = previous.and_then(|end| line_break(data.get(end..)?)?.checked_add(end));
-            let first = quantum(text).map_or(0, |([first, ..], ..)| first);
-            let may_begin = is_head(first) || MAGICS.iter().any(|magic| magic.bytes.first() == Some(&first));
-            if (may_begin || first == 0x78 || gap != Some(start)) && Form::Base64.begins_known(text) {
-                return Some((start, Form::Base64));
+            let length = text.iter().position(is_odd).unwrap_or(text.len());
+            previous_end = start.saturating_add(length);
+            at = previous_end.saturating_add(STRIDE);
+            if length >= SHORTEST {
+                return Some(start..previous_end);
             }
         }
         None
     })
+}
+
+/// Returns whether all of the characters are of base64.
+fn is_base64(text: &[u8]) -> bool {
+    // Sextets have at most six bits, so that only the entry of other characters sets all eight.
+    text.iter().fold(0, |all, &byte| all | entry(byte)) != NO_SEXTET
 }
 
 /// The six bits of each character of base64; [`NO_SEXTET`] for other characters. Most bytes of text are looked up.
@@ -269,15 +303,29 @@ const fn sextets() -> [u8; 256] {
     table
 }
 
+/// Returns the entry of a character in [`SEXTETS`].
+#[inline]
+fn entry(byte: u8) -> u8 {
+    SEXTETS.get(usize::from(byte)).copied().unwrap_or(NO_SEXTET)
+}
+
 /// Returns the six bits that a character of base64 stands for.
 #[inline]
 fn sextet(byte: u8) -> Option<u8> {
-    SEXTETS.get(usize::from(byte)).copied().filter(|value| *value != NO_SEXTET)
+    Some(entry(byte)).filter(|value| *value != NO_SEXTET)
 }
 
 /// Reads four characters of base64, or fewer at the end. Returns the bytes, how many of them there are, and the size of
 /// the text.
 fn quantum(text: &[u8]) -> Option<([u8; 3], usize, usize)> {
+    // Most have no line break.
+    if let Some(characters) = text.first_chunk::<4>()
+        && is_base64(characters)
+    {
+        let bits = characters.iter().fold(0, |bits, &byte| bits << 6 | u32::from(entry(byte)));
+        let [_, first, second, third] = bits.to_be_bytes();
+        return Some(([first, second, third], 3, characters.len()));
+    }
     let mut at = 0_usize;
     let mut bits = 0_u32;
     let mut count = 0_u32;
@@ -364,6 +412,35 @@ mod tests {
             assert!(begun.elapsed() < std::time::Duration::from_secs(4), "{text}: {:?}", begun.elapsed());
             assert!(places < 2, "{text}: {places}");
         }
+    }
+
+    /// Ranges of all lengths around the smallest, at all distances from each other, as a plain search finds them.
+    #[test]
+    fn lines_of_base64_are_found() {
+        fn plain(data: &[u8]) -> Vec<Range<usize>> {
+            let mut start = 0;
+            let mut found = Vec::new();
+            for run in data.split(|&byte| sextet(byte).is_none()) {
+                if run.len() >= SHORTEST {
+                    found.push(start..start + run.len());
+                }
+                start += run.len() + 1;
+            }
+            found
+        }
+        let mut data = Vec::new();
+        for length in (0..=SHORTEST + GLANCE).chain([200, SHORTEST, SHORTEST - 1, SHORTEST]) {
+            for gap in 0..=STRIDE + 1 {
+                data.extend([b'a'; 200].get(..length).unwrap());
+                data.extend([b' '; 200].get(..gap).unwrap());
+            }
+        }
+        for start in 0..STRIDE {
+            let data = data.get(start..).unwrap();
+            assert_eq!(base64_lines(data).collect::<Vec<_>>(), plain(data), "{start}");
+        }
+        assert_eq!(base64_lines(&[b'a'; SHORTEST]).collect::<Vec<_>>(), plain(&[b'a'; SHORTEST]));
+        assert_eq!(base64_lines(&[b'a'; SHORTEST - 1]).count(), 0);
     }
 
     #[test]
