@@ -7,6 +7,7 @@ mod bitcode;
 mod decompile;
 mod dxbc;
 mod dxcontainer;
+mod hlsl;
 mod metallib;
 mod metallib_write;
 mod nv;
@@ -41,6 +42,7 @@ enum Suite {
     Dxbc,
     #[value(alias = "dx")]
     Dxcontainer,
+    Hlsl,
     Metallib,
     MetallibWrite,
     Nv,
@@ -55,6 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Suite::Decompile => decompile::run(args.runs),
         Suite::Dxbc => dxbc::run(args.runs),
         Suite::Dxcontainer => dxcontainer::run(args.runs),
+        Suite::Hlsl => hlsl::run(args.runs),
         Suite::Metallib => metallib::run(args.runs),
         Suite::MetallibWrite => metallib_write::run(args.runs),
         Suite::Nv => nv::run(args.runs),
