@@ -15,7 +15,7 @@ import { nothing } from './rows.js';
 
 /** The labels of panes. */
 const LABELS = /** @type {Record<string, string>} */ ({
-  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
+  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
 });
 
 /** @param {string} pane */

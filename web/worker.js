@@ -29,14 +29,14 @@ function tables(name) {
 let hasDecompiler = false;
 
 /**
- * Decompiles a function of a cubin. The module waits for the text.
+ * Decompiles a function of a cubin, or a shader. The module waits for the text.
  *
- * @param {Uint8Array} cubin
+ * @param {Uint8Array} program
  * @param {number} base the offset of its first byte
- * @param {number} symbol the index of the function's symbol
+ * @param {number | undefined} symbol the index of the function's symbol; none of a shader
  * @returns {string}
  */
-function decompile(cubin, base, symbol) {
+function decompile(program, base, symbol) {
   if (!hasDecompiler) {
     const module = load('unshade_web_decompiler_bg.wasm');
     if (!module) throw new Error('The decompiler can\'t be loaded.');
@@ -44,7 +44,7 @@ function decompile(cubin, base, symbol) {
     set_tables(tables);
     hasDecompiler = true;
   }
-  return decompileThere(cubin, base, symbol);
+  return decompileThere(program, base, symbol);
 }
 
 /**

@@ -297,6 +297,20 @@ test('decompiled C has colours and links, and its lines highlight their instruct
   await close();
 });
 
+for (const name of ['compute.dxbc', 'fxc_ps_5_1.dxbc']) {
+  test(`decompiled HLSL beside the assembly: ${name}`, async () => {
+    const hash = `#file=${name}&pane=hlsl&side=assembly`;
+    const { page, close } = await openPage([fixture(`dxcontainer/${name}`)], { hash });
+    await page.locator('.column-first .t-type').first().waitFor();
+    const line = page.locator('.column-first .line.has-bytes').nth(2);
+    await line.click();
+    await litBytes(page);
+    await page.locator('.column-second .line.lit').first().waitFor();
+    assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
+    await close();
+  });
+}
+
 test('names in the graph of LLVM link to their definition', async () => {
   const { page, close } = await openPage([fixture('air/reduce.bc')], { hash: '#file=reduce.bc&pane=graph&side=assembly' });
   await page.locator('.column-first .block').nth(1).waitFor();

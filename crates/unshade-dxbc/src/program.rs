@@ -121,6 +121,14 @@ impl Instruction {
         Opcode::of(self.token)
     }
 
+    /// Returns its size in tokens.
+    pub fn size_in_tokens(&self) -> u64 {
+        let mut tokens = Vec::new();
+        // The error is that its length does not fit the opcode token; its tokens are all there.
+        let _ = self.write(&mut tokens);
+        tokens.len() as u64
+    }
+
     /// Returns whether an extended token follows its opcode token.
     pub fn is_extended(&self) -> bool {
         bits(self.token, 31, 1) == 1 && self.opcode() != Opcode::CUSTOM_DATA

@@ -1,4 +1,5 @@
-//! The decompiler for a page: a module beside `unshade-web`, which the page loads when C is asked for the first time.
+//! The decompiler for a page: a module beside `unshade-web`, which the page loads when decompiled text is asked for
+//! the first time.
 //!
 //! The crate is empty for everything but WebAssembly. Its only `unsafe` is what wasm-bindgen writes.
 
@@ -6,7 +7,7 @@
 
 use js_sys::{Function, Uint8Array};
 use std::cell::RefCell;
-use unshade::query::{CubinFunction, decompile_json};
+use unshade::query::{DecompilerInput, decompile_json};
 use wasm_bindgen::prelude::*;
 
 thread_local! {
@@ -21,10 +22,11 @@ pub fn set_tables(tables: Function) {
     unshade::sass::isa::set_loader(read_tables);
 }
 
-/// Decompiles the function of a symbol of a cubin, whose first byte is at offset `base`. Returns JSON for `unshade-web`.
+/// Decompiles the function of a symbol of a cubin, or a shader, which has no symbol. The first byte is at offset `base`.
+/// Returns JSON for `unshade-web`.
 #[wasm_bindgen]
-pub fn decompile(cubin: &[u8], base: f64, symbol: u32) -> String {
-    decompile_json(&CubinFunction { cubin, base: base.clamp(0.0, 9e15) as u64, symbol })
+pub fn decompile(program: &[u8], base: f64, symbol: Option<u32>) -> String {
+    decompile_json(&DecompilerInput { program, base: base.clamp(0.0, 9e15) as u64, symbol })
 }
 
 fn read_tables(name: &str) -> Option<Vec<u8>> {

@@ -10,7 +10,7 @@
 use js_sys::{Function, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{
-    self, Answer, CubinFunction, DecompiledFunction, Extract, Fault, Request, Session, Source, fault_json,
+    self, Answer, DecompiledText, DecompilerInput, Extract, Fault, Request, Session, Source, fault_json,
     parse_decompiled, parse_request,
 };
 use wasm_bindgen::prelude::*;
@@ -42,8 +42,8 @@ pub struct Workspace {
 #[wasm_bindgen]
 impl Workspace {
     /// Returns a workspace without files. `tables(name)` returns a `Uint8Array` with the packed instruction sets of a family
-    /// of chips, or `undefined`; without it, no machine code is read. `decompile(cubin, base, symbol)` returns the text of the
-    /// function of that name in `unshade-web-decompiler`; without it, there is no C.
+    /// of chips, or `undefined`; without it, no machine code is read. `decompile(program, base, symbol)` returns the text of the
+    /// function of that name in `unshade-web-decompiler`; without it, nothing is decompiled.
     #[wasm_bindgen(constructor)]
     pub fn new(tables: Option<Function>, decompile: Option<Function>) -> Self {
         DECOMPILER.set(decompile);
@@ -112,13 +112,14 @@ fn read_tables(name: &str) -> Option<Vec<u8>> {
     bytes.dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec())
 }
 
-/// Decompiles a function in the page's other module.
-fn decompile_elsewhere(function: &CubinFunction<'_>) -> Answer<DecompiledFunction> {
+/// Decompiles in the page's other module.
+fn decompile_elsewhere(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
     let decompile =
         DECOMPILER.with_borrow(Clone::clone).ok_or_else(|| Fault::new("the page has no decompiler"))?;
-    let cubin = Uint8Array::from(function.cubin);
-    let (base, symbol) = (JsValue::from_f64(function.base as f64), JsValue::from_f64(function.symbol.into()));
-    let answer = decompile.call3(&JsValue::NULL, &cubin, &base, &symbol);
+    let program = Uint8Array::from(input.program);
+    let base = JsValue::from_f64(input.base as f64);
+    let symbol = input.symbol.map_or(JsValue::UNDEFINED, JsValue::from);
+    let answer = decompile.call3(&JsValue::NULL, &program, &base, &symbol);
     match answer.map(|answer| answer.as_string()) {
         Ok(Some(json)) => parse_decompiled(&json),
         Ok(None) => Err(Fault::new("the decompiler returned no text")),

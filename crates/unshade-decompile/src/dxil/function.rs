@@ -179,6 +179,7 @@ impl<'m> Shared<'m, '_> {
         let symbol = &self.module.functions[index].symbol;
         let mut lifted = ShaderFunction {
             name: String::from_utf8_lossy(&symbol.name).into_owned(),
+            number: index as u32,
             ..ShaderFunction::default()
         };
         // The patch-constant function of a hull shader has the signatures of its entry point.

@@ -42,6 +42,7 @@ use crate::Line;
 use crate::ir::shader::interface::{ShaderProgram, Stage};
 use crate::shader;
 use names::Names;
+use std::ops::Range;
 
 /// A shader as HLSL.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +57,18 @@ pub struct Hlsl {
     pub unknown: Vec<String>,
     /// Number of `goto` statements.
     pub gotos: usize,
+    /// The functions with code, in the order of the text.
+    pub functions: Vec<PrintedFunction>,
+}
+
+/// Where a function is in the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrintedFunction {
+    /// Its number among the functions of the module; 0 in token programs. The addresses of its lines are those of this
+    /// function's code.
+    pub number: u32,
+    /// Its lines.
+    pub lines: Range<usize>,
 }
 
 impl Hlsl {
@@ -95,7 +108,10 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
         if !bodies.is_empty() {
             bodies.push(line(""));
         }
+        let start = bodies.len();
         bodies.extend(printed.lines);
+        let number = program.functions[index].number;
+        hlsl.functions.push(PrintedFunction { number, lines: start..bodies.len() });
     }
     let declared = declaration::print(&program, &naming, &mut hlsl.unknown);
     hlsl.lines.extend(legacy::remarks(&program).iter().map(|text| line(text)));
@@ -105,6 +121,10 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
     for helper in helpers {
         hlsl.lines.extend(spelling::helper(helper).lines().map(line));
         hlsl.lines.push(line(""));
+    }
+    let before = hlsl.lines.len();
+    for function in &mut hlsl.functions {
+        function.lines = function.lines.start + before..function.lines.end + before;
     }
     hlsl.lines.extend(bodies);
     hlsl

@@ -548,13 +548,3 @@ impl Program {
         self.version.kind_name().is_none() || implied != self.version.0 || length != Ok(self.length)
     }
 }
-
-impl Instruction {
-    /// Returns its size in tokens.
-    fn size_in_tokens(&self) -> u64 {
-        let mut tokens = alloc::vec::Vec::new();
-        // The error is that its length does not fit the opcode token; its tokens are all there.
-        let _ = self.write(&mut tokens);
-        tokens.len() as u64
-    }
-}

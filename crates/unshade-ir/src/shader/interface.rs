@@ -357,6 +357,8 @@ pub struct ShaderParameter {
 pub struct ShaderFunction {
     /// Its name.
     pub name: String,
+    /// Its number among the functions of the module; 0 in token programs, whose code is one stream.
+    pub number: u32,
     /// Whether its code is elsewhere: another library has it.
     pub is_declared: bool,
     /// Whether other libraries may call it.

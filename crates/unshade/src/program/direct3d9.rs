@@ -150,9 +150,9 @@ impl Program for Direct3d9<'_> {
     fn pieces(&self) -> Pieces {
         let view = self.view(&mut Diagnostics::new());
         let piece =
-            |view| Piece { row: self.row(view), panes: piece::CODE, has_bytes: true, ..Piece::default() };
+            |view| Piece { row: self.row(view), panes: piece::SHADER, has_bytes: true, ..Piece::default() };
         let all = view.iter().map(piece).collect();
-        Pieces { noun: "function", columns: PROGRAM, all, panes: piece::CODE }
+        Pieces { noun: "function", columns: PROGRAM, all, panes: piece::SHADER }
     }
 
     fn card(&self, _piece: &Piece, diagnostics: &mut Diagnostics) -> Result<Card> {

@@ -273,13 +273,13 @@ impl Program for DxProgram<'_> {
             },
             unit: 0,
             index,
-            panes: if is_code(&part) { piece::CODE } else { &[] },
+            panes: if is_code(&part) { piece::SHADER } else { &[] },
             has_bytes: true,
         };
         let view = self.view();
         let all = (0..).zip(self.container.found_parts()).zip(&view.parts).map(piece).collect();
         let has_code = self.has_tokens() || main_part(&self.container).is_some();
-        Pieces { noun: "part", columns: PIECES, all, panes: if has_code { piece::CODE } else { &[] } }
+        Pieces { noun: "part", columns: PIECES, all, panes: if has_code { piece::SHADER } else { &[] } }
     }
 
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {

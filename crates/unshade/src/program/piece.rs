@@ -6,11 +6,14 @@
 use super::{Column, Row};
 use std::borrow::Cow;
 
-/// The listings of LLVM modules, of token programs, and of machine code without a decompiler.
+/// The listings of LLVM modules, and of machine code without a decompiler.
 pub(super) const CODE: &[&str] = &["assembly", "raw"];
 
 /// The listings of machine code that is decompiled.
 pub(super) const DECOMPILED: &[&str] = &["assembly", "raw", "c"];
+
+/// The listings of shaders.
+pub(super) const SHADER: &[&str] = &["assembly", "raw", "hlsl"];
 
 /// The listing of PTX.
 pub(super) const PTX: &[&str] = &["ptx"];
@@ -24,7 +27,7 @@ pub struct Piece {
     pub unit: u32,
     /// The index in the unit.
     pub index: u32,
-    /// The available listings: `assembly`, `raw`, `c`, `ptx`.
+    /// The available listings: `assembly`, `raw`, `c`, `hlsl`, `ptx`.
     pub panes: &'static [&'static str],
     /// Whether [`Program::bytes_of`](super::Program::bytes_of) returns bytes.
     pub has_bytes: bool,

@@ -1,96 +1,151 @@
-//! The decompiler, as a listing asks for it: the bytes of a program go in, lines of C come out.
+//! The decompiler, as a listing asks for it: the bytes of a program go in, lines of C or HLSL come out.
 //!
-//! Programs call it directly. The page has it in a WebAssembly module of its own, which it loads when C is asked for the
-//! first time; there the bytes and the lines cross from one module to the other, the lines as JSON.
+//! Programs call it directly. The page has it in a WebAssembly module of its own, which it loads when decompiled text is
+//! asked for the first time; there the bytes and the lines cross from one module to the other, the lines as JSON.
 
 use super::response::{Answer, Fault, findings};
-use crate::decompile;
+use crate::hlsl::{self, Hlsl, InstructionBytes};
 use crate::view::FindingView;
+use crate::{decompile, sass_listing};
 use serde::{Deserialize, Serialize};
-use unshade_core::Diagnostics;
+use std::ops::Range;
+use unshade_core::{Diagnostics, Error, ErrorKind};
 use unshade_decompile::Options;
+use unshade_dxcontainer::Container;
 use unshade_nv::Cubin;
 use unshade_nv::function::Function;
 
 /// The maximum number of instructions of a function that is decompiled, with the functions that it calls.
 const MAX_INSTRUCTIONS: usize = 20_000;
 
-/// A function of a cubin.
+/// What to decompile.
 #[derive(Clone, Copy, Debug)]
-pub struct CubinFunction<'a> {
-    /// The bytes of the cubin.
-    pub cubin: &'a [u8],
-    /// The offset of the first byte, for what is found.
+pub struct DecompilerInput<'a> {
+    /// The bytes of a cubin, a DirectX container, or a program of shader model 1, 2 or 3.
+    pub program: &'a [u8],
+    /// The offset of the first byte.
     pub base: u64,
-    /// The index of the function's symbol.
-    pub symbol: u32,
+    /// The index of the symbol of a cubin's function; [`None`] for a shader.
+    pub symbol: Option<u32>,
 }
 
-/// A function as C.
+/// A function as C, or a shader as HLSL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DecompiledFunction {
-    /// The text: definitions that it needs, an empty line, and the function.
+pub struct DecompiledText {
+    /// The text: definitions that it needs, and functions.
     pub lines: Vec<DecompiledLine>,
     /// What was found while decompiling.
     pub findings: Vec<FindingView>,
 }
 
-/// A line of C.
+/// A line of C or HLSL.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecompiledLine {
     /// The line, without a line break.
     pub text: String,
-    /// The addresses of its instructions in the function's section, ascending.
-    pub addresses: Vec<u32>,
+    /// The bytes of its instructions, neighbours together.
+    pub ranges: Vec<Range<u64>>,
 }
 
-/// Decompiles a function: [`decompile()`], or what passes the function on to another module.
-pub type Decompiler = fn(&CubinFunction<'_>) -> Answer<DecompiledFunction>;
+/// Decompiles a program: [`decompile()`], or what passes it on to another module.
+pub type Decompiler = fn(&DecompilerInput<'_>) -> Answer<DecompiledText>;
 
-/// Decompiles a function.
+/// Decompiles a function of a cubin, or a shader.
 ///
 /// # Errors
 /// There is no such function, or it can't be decompiled.
-pub fn decompile(function: &CubinFunction<'_>) -> Answer<DecompiledFunction> {
-    let cubin = Cubin::parse_at(function.cubin, function.base)?;
+pub fn decompile(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
+    match input.symbol {
+        Some(symbol) => function(input, symbol),
+        None => shader(input),
+    }
+}
+
+/// Decompiles a function of a cubin to C: definitions that it needs, an empty line, and the function.
+fn function(input: &DecompilerInput<'_>, symbol: u32) -> Answer<DecompiledText> {
+    let no_function = || Fault::new("the function can't be read");
+    let cubin = Cubin::parse_at(input.program, input.base)?;
     let options = Options { budget: MAX_INSTRUCTIONS, ..Options::default() };
-    let is_wanted = |candidate: &Function<'_>| candidate.index == function.symbol;
+    let is_wanted = |candidate: &Function<'_>| candidate.index == symbol;
     let (mut found, mut diagnostics) = (None, Diagnostics::new());
     decompile::cubin(&cubin, &is_wanted, &options, &mut diagnostics, &mut |one| found = Some(one.result));
-    let decompiled = found
-        .ok_or_else(|| Fault::new("the function can't be read"))?
-        .map_err(|fault| Fault::new(fault.to_string()))?;
+    let decompiled = found.ok_or_else(no_function)?.map_err(|fault| Fault::new(fault.to_string()))?;
+    let section = cubin.functions().find(is_wanted).and_then(|function| function.section);
+    let base = cubin.elf().bytes(&section.ok_or_else(no_function)?)?.base();
+    let size = sass_listing::instruction_set(&cubin).map_or(8, |isa| isa.word_bytes as u64);
     let definitions = decompiled.prelude.iter().flat_map(|definition| definition.lines());
     let separator = (!decompiled.prelude.is_empty()).then_some("");
     let without_code = definitions.chain(separator);
     let mut lines: Vec<DecompiledLine> =
-        without_code.map(|text| DecompiledLine { text: text.to_owned(), addresses: Vec::new() }).collect();
+        without_code.map(|text| DecompiledLine { text: text.to_owned(), ranges: Vec::new() }).collect();
     lines.extend(
         decompiled
             .lines
             .into_iter()
-            .map(|line| DecompiledLine { text: line.text, addresses: line.addresses }),
+            .map(|line| DecompiledLine { text: line.text, ranges: words(&line.addresses, base, size) }),
     );
-    Ok(DecompiledFunction { lines, findings: findings(&diagnostics) })
+    Ok(DecompiledText { lines, findings: findings(&diagnostics) })
 }
 
-/// Decompiles a function; returns the answer as JSON, for [`parse_decompiled`] in another module.
-pub fn decompile_json(function: &CubinFunction<'_>) -> String {
-    serde_json::to_string(&decompile(function)).unwrap_or_default()
+/// Returns the bytes of the words at these addresses, neighbours together.
+fn words(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for address in addresses {
+        let start = base.saturating_add((*address).into());
+        match runs.last_mut() {
+            Some(run) if run.end == start => run.end = start.saturating_add(size),
+            _ => runs.push(start..start.saturating_add(size)),
+        }
+    }
+    runs
+}
+
+/// Decompiles a shader to HLSL.
+fn shader(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
+    let DecompilerInput { program, base, .. } = *input;
+    let (hlsl, bytes) = if program.starts_with(b"DXBC") {
+        let container = Container::parse_at(program, base)?;
+        (hlsl::container(&container, &|_, _| true)?, InstructionBytes::of_container(&container)?)
+    } else {
+        (hlsl::direct3d9(program)?, InstructionBytes::of_direct3d9(program, base)?)
+    };
+    let ranges = bytes.of_lines(&hlsl);
+    let findings = findings(&unknown(&hlsl));
+    let lines = hlsl.lines.into_iter().zip(ranges);
+    let lines = lines.map(|(line, ranges)| DecompiledLine { text: line.text, ranges }).collect();
+    Ok(DecompiledText { lines, findings })
+}
+
+/// Reports what has no form in HLSL, each kind once.
+fn unknown(hlsl: &Hlsl) -> Diagnostics {
+    let mut diagnostics = Diagnostics::new();
+    let mut kinds: Vec<&String> = hlsl.unknown.iter().collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    for kind in kinds {
+        let text = format!("HLSL has no form for {kind}");
+        diagnostics.warning("hlsl", Error::without_offset(ErrorKind::Unsupported, text));
+    }
+    diagnostics
+}
+
+/// Decompiles a program; returns the answer as JSON, for [`parse_decompiled`] in another module.
+pub fn decompile_json(input: &DecompilerInput<'_>) -> String {
+    serde_json::to_string(&decompile(input)).unwrap_or_default()
 }
 
 /// Reads the answer of [`decompile_json`].
 ///
 /// # Errors
-/// The text is none, or the function could not be decompiled.
-pub fn parse_decompiled(json: &str) -> Answer<DecompiledFunction> {
-    let answer = serde_json::from_str::<Answer<DecompiledFunction>>(json);
+/// The text is none, or the program could not be decompiled.
+pub fn parse_decompiled(json: &str) -> Answer<DecompiledText> {
+    let answer = serde_json::from_str::<Answer<DecompiledText>>(json);
     answer.unwrap_or_else(|error| Err(Fault::new(format!("the decompiler's answer can't be read: {error}"))))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CubinFunction, decompile, decompile_json, parse_decompiled};
+    use super::{DecompilerInput, decompile, decompile_json, parse_decompiled};
     use unshade_nv::Cubin;
 
     #[test]
@@ -100,8 +155,32 @@ mod tests {
         let symbols: Vec<u32> = cubin.functions().map(|function| function.index).collect();
         assert!(symbols.len() > 1);
         for symbol in symbols.into_iter().chain([u32::MAX]) {
-            let function = CubinFunction { cubin: bytes, base: 0, symbol };
-            assert_eq!(parse_decompiled(&decompile_json(&function)), decompile(&function));
+            let input = DecompilerInput { program: bytes, base: 0, symbol: Some(symbol) };
+            assert_eq!(parse_decompiled(&decompile_json(&input)), decompile(&input));
+        }
+    }
+
+    /// Lines of shaders come from instructions inside of the program, in each encoding.
+    #[test]
+    fn lines_of_shaders_have_bytes() {
+        let text = "ps_2_0\ndcl t0.xy\ndcl_2d s0\ntexld r0, t0, s0\nmov oC0, r0\n";
+        let direct3d9 = unshade_dxbc::d3d9::assemble(text).unwrap().write().unwrap();
+        let shaders: [&[u8]; 4] = [
+            include_bytes!("../../../../tests/fixtures/dxcontainer/compute.dxbc"),
+            include_bytes!("../../../../tests/fixtures/dxcontainer/library.dxbc"),
+            include_bytes!("../../../../tests/fixtures/dxcontainer/fxc_ps_5_1.dxbc"),
+            &direct3d9,
+        ];
+        for program in shaders {
+            let input = DecompilerInput { program, base: 1_000, symbol: None };
+            let text = decompile(&input).unwrap();
+            let ranges: Vec<_> = text.lines.iter().flat_map(|line| &line.ranges).collect();
+            assert!(!ranges.is_empty());
+            let end = 1_000 + program.len() as u64;
+            assert!(
+                ranges.iter().all(|range| 1_000 < range.start && range.start < range.end && range.end <= end)
+            );
+            assert_eq!(parse_decompiled(&decompile_json(&input)), Ok(text));
         }
     }
 

@@ -122,6 +122,7 @@ fn listing_extension(parsed: &Parsed<'_>, item: Option<&Piece>, pane: &str) -> &
     match pane {
         "ptx" => ".ptx",
         "c" => ".c",
+        "hlsl" => ".hlsl",
         "assembly" | "raw" => match parsed.code(item, &mut Diagnostics::new()) {
             Ok(Code::Modules(_)) => ".ll",
             Ok(Code::Machine(_)) => ".sass",

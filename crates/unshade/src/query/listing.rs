@@ -2,8 +2,8 @@
 //!
 //! A listing is printed as a whole and kept by the session, so that scrolling and links don't print it again.
 
-use super::c_text::CText;
-use super::decompiler::{CubinFunction, Decompiler};
+use super::code_text::{CodeText, Language};
+use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
 use super::recorder::{Printed, Recorder, entity};
 use super::response::findings;
 use super::rows::Table;
@@ -93,6 +93,10 @@ fn print_code(
     recorder: &mut Recorder,
     diagnostics: &mut Diagnostics,
 ) -> Answer<Vec<FindingView>> {
+    if pane == "hlsl" {
+        let input = DecompilerInput { program: parsed.data, base: parsed.base, symbol: None };
+        return Ok(decompiled((parsed.decompiler)(&input)?, Language::Hlsl, true, recorder));
+    }
     let raw = pane == "raw";
     match parsed.code(item, diagnostics)? {
         Code::Modules(groups) => {
@@ -113,7 +117,8 @@ fn print_code(
             match (unit, item) {
                 (Unit::Ptx(ptx), _) => ptx_lines(ptx, &mut Sourced { sink: recorder, drops }),
                 (Unit::Cubin(cubin), Some(item)) if pane == "c" => {
-                    return decompiled(cubin, item, drops, parsed.decompiler, recorder);
+                    let text = c_of(cubin, item, parsed.decompiler)?;
+                    return Ok(decompiled(text, Language::C, !drops, recorder));
                 }
                 (Unit::Cubin(cubin), item) => {
                     let mut sink = Sourced { sink: recorder, drops };
@@ -167,43 +172,30 @@ fn machine_code<S: TokenSink>(
     Ok(())
 }
 
-/// Prints the C of a function, with the words that each line was decompiled from. Returns what was found.
-fn decompiled(
-    cubin: &Cubin<'_>,
-    item: &Piece,
-    is_unpacked: bool,
-    decompiler: Decompiler,
-    recorder: &mut Recorder,
-) -> Answer<Vec<FindingView>> {
-    let no_function = || Fault::new("the function can't be read");
-    let function = cubin.functions().nth(item.index as usize).ok_or_else(no_function)?;
-    let section = function.section.as_ref().ok_or_else(no_function)?;
-    let base = cubin.elf().bytes(section)?.base();
-    let size = sass_listing::instruction_set(cubin).map_or(8, |isa| isa.word_bytes as u64);
+/// Decompiles a function of a cubin.
+fn c_of(cubin: &Cubin<'_>, item: &Piece, decompiler: Decompiler) -> Answer<DecompiledText> {
+    let function = cubin.functions().nth(item.index as usize);
+    let function = function.ok_or_else(|| Fault::new("the function can't be read"))?;
     let file = cubin.file();
-    let decompiled =
-        decompiler(&CubinFunction { cubin: file.data(), base: file.base(), symbol: function.index })?;
-    let mut text = CText::new(recorder);
+    decompiler(&DecompilerInput { program: file.data(), base: file.base(), symbol: Some(function.index) })
+}
+
+/// Prints decompiled text, with the bytes that each line was decompiled from if these are offsets in the file. Returns
+/// what was found.
+fn decompiled(
+    decompiled: DecompiledText,
+    language: Language,
+    has_bytes: bool,
+    recorder: &mut Recorder,
+) -> Vec<FindingView> {
+    let mut text = CodeText::new(language, recorder);
     for line in &decompiled.lines {
-        if !is_unpacked {
-            text.sources(&runs(&line.addresses, base, size));
+        if has_bytes {
+            text.sources(&line.ranges);
         }
         text.line(&shown_line(line.text.as_bytes()));
     }
-    Ok(decompiled.findings)
-}
-
-/// The bytes of the words at these addresses, neighbours together.
-fn runs(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
-    let mut runs: Vec<Range<u64>> = Vec::new();
-    for address in addresses {
-        let start = base.saturating_add((*address).into());
-        match runs.last_mut() {
-            Some(run) if run.end == start => run.end = start.saturating_add(size),
-            _ => runs.push(start..start.saturating_add(size)),
-        }
-    }
-    runs
+    decompiled.findings
 }
 
 fn ptx_lines(ptx: &Ptx<'_>, sink: &mut dyn TokenSink) {

@@ -15,7 +15,7 @@
 //! | `facts` | what is known of a program or of one of its items, for people |
 //! | `listing` | listings as token lines |
 //! | `decompiler` | functions as C, from this program or another module of the page |
-//! | `c_text` | decompiled C as tokens |
+//! | `code_text` | decompiled C as tokens |
 //! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
@@ -38,7 +38,7 @@
 
 mod answers;
 mod bits;
-mod c_text;
+mod code_text;
 mod compare;
 mod decompiler;
 mod extract;
@@ -57,8 +57,7 @@ mod source;
 mod workspace;
 
 pub use decompiler::{
-    CubinFunction, DecompiledFunction, DecompiledLine, Decompiler, decompile, decompile_json,
-    parse_decompiled,
+    DecompiledLine, DecompiledText, Decompiler, DecompilerInput, decompile, decompile_json, parse_decompiled,
 };
 pub use extract::Taken;
 pub use report::{MAX_REPORT, Report};

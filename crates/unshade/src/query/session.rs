@@ -6,7 +6,7 @@
 //! Of a Metal library that is read by ranges, everything but the bitcode is read at once, and a module when its function
 //! is asked for. All other files are read as a whole.
 
-use super::decompiler::{CubinFunction, DecompiledFunction, Decompiler};
+use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
 use super::recorder::Kept;
 use super::response::{Answer, ByteRange, Fault, FileEntry, ProgramHead, findings};
 use super::rows::Table;
@@ -395,12 +395,12 @@ fn system_clock() -> f64 {
 }
 
 /// Decompiles with the decompiler of this program. A page has none in this module.
-fn own_decompiler(function: &CubinFunction<'_>) -> Answer<DecompiledFunction> {
+fn own_decompiler(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
     #[cfg(target_family = "wasm")]
     {
-        let _ = function;
+        let _ = input;
         Err(Fault::new("there is no decompiler"))
     }
     #[cfg(not(target_family = "wasm"))]
-    super::decompile(function)
+    super::decompile(input)
 }

@@ -1,9 +1,11 @@
-//! C as tokens: kinds for colour, and links between a name's declaration and its uses.
+//! C and HLSL as tokens: kinds for colour, and links between a name's declaration and its uses.
 //!
 //! The decompiler writes lines of text. They are split by the lexical grammar of C: comments, strings, numbers, names, and
-//! punctuation. A name is declared where it follows a type, stars between them, or a
-//! comma of a declaration; a label where a statement begins with it and a colon follows. All names of a function are
-//! different (the decompiler sees to it), so that a name is an entity.
+//! punctuation. A name before another name is a type. A name is declared where it follows a type, stars between them, or
+//! a comma of a declaration; a label where a statement begins with it and a colon follows. All names of a function are
+//! different (the decompiler sees to it), so that a name is an entity, up to the end of its function.
+//!
+//! In HLSL, the names after the colon of a declaration are semantics, and members of `cbuffer` are global.
 
 use super::recorder::Recorder;
 use std::collections::HashMap;
@@ -51,13 +53,119 @@ const TYPES: [&str; 14] = [
     "unsigned", "void", "wchar_t",
 ];
 
-/// Writes lines of C.
-pub(super) struct CText<'t> {
+/// Words of HLSL.
+const HLSL_KEYWORDS: [&str; 41] = [
+    "break",
+    "case",
+    "cbuffer",
+    "centroid",
+    "const",
+    "continue",
+    "default",
+    "discard",
+    "do",
+    "else",
+    "export",
+    "extern",
+    "false",
+    "for",
+    "globallycoherent",
+    "groupshared",
+    "if",
+    "in",
+    "inline",
+    "inout",
+    "line",
+    "lineadj",
+    "linear",
+    "nointerpolation",
+    "noperspective",
+    "out",
+    "packoffset",
+    "point",
+    "precise",
+    "register",
+    "return",
+    "row_major",
+    "sample",
+    "static",
+    "struct",
+    "switch",
+    "triangle",
+    "triangleadj",
+    "true",
+    "uniform",
+    "while",
+];
+
+/// Types of HLSL; others are known by their form: those that end in `_t`, vectors and matrices, and names of objects.
+const HLSL_TYPES: [&str; 13] = [
+    "bool",
+    "double",
+    "dword",
+    "float",
+    "half",
+    "int",
+    "matrix",
+    "min10float",
+    "min16float",
+    "min16int",
+    "min16uint",
+    "uint",
+    "vector",
+];
+
+/// What names of objects of HLSL begin or end with.
+const HLSL_OBJECTS: [&str; 10] = [
+    "AccelerationStructure",
+    "Buffer",
+    "InputPatch",
+    "OutputPatch",
+    "RayDesc",
+    "RayQuery",
+    "SamplerComparisonState",
+    "SamplerState",
+    "Stream",
+    "Texture",
+];
+
+/// The language of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    C,
+    Hlsl,
+}
+
+impl Language {
+    fn is_keyword(self, word: &str) -> bool {
+        match self {
+            Self::C => KEYWORDS.contains(&word),
+            Self::Hlsl => HLSL_KEYWORDS.contains(&word),
+        }
+    }
+
+    fn is_type(self, word: &str) -> bool {
+        match self {
+            Self::C => is_c_type(word),
+            Self::Hlsl => is_hlsl_type(word),
+        }
+    }
+}
+
+/// Writes lines of C or HLSL.
+pub(super) struct CodeText<'t> {
+    language: Language,
     recorder: &'t mut Recorder,
     names: HashMap<String, u64>,
     /// Those that were declared.
     declared: Vec<bool>,
+    /// Those of the function.
+    local: Vec<String>,
     state: State,
+    /// The depth of braces.
+    braces: u32,
+    /// Whether the outermost braces are those of a constant buffer.
+    is_buffer: bool,
     is_in_comment: bool,
 }
 
@@ -75,6 +183,16 @@ struct State {
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Last {
     Type,
+    /// The `<` after a type, or what follows it.
+    Argument,
+    /// `struct`, whose name follows.
+    Struct,
+    /// A name that was declared, or its parameters.
+    Declared,
+    /// The colon after it.
+    Colon,
+    /// `register` or `packoffset`, or what is in its parentheses.
+    Register,
     Comma,
     Goto,
     /// `.` or `->`: what follows is a field.
@@ -83,10 +201,19 @@ enum Last {
     Other,
 }
 
-impl<'t> CText<'t> {
-    pub(super) fn new(recorder: &'t mut Recorder) -> Self {
-        let (names, declared) = (HashMap::new(), Vec::new());
-        Self { recorder, names, declared, state: State::default(), is_in_comment: false }
+impl<'t> CodeText<'t> {
+    pub(super) fn new(language: Language, recorder: &'t mut Recorder) -> Self {
+        Self {
+            language,
+            recorder,
+            names: HashMap::new(),
+            declared: Vec::new(),
+            local: Vec::new(),
+            state: State::default(),
+            braces: 0,
+            is_buffer: false,
+            is_in_comment: false,
+        }
     }
 
     /// Says which bytes the next line came of.
@@ -124,7 +251,7 @@ impl<'t> CText<'t> {
 
     fn other(&mut self, kind: TokenKind, text: &str) {
         self.state.is_begun = true;
-        self.state.last = Last::Other;
+        self.state.last = if self.state.last == Last::Argument { Last::Argument } else { Last::Other };
         self.recorder.put(kind, text);
     }
 
@@ -132,11 +259,33 @@ impl<'t> CText<'t> {
         let State { depth, last, .. } = self.state;
         match text {
             ";" if depth == 0 => self.state = State::default(),
-            "{" | "}" => self.state = State::default(),
+            "{" => {
+                self.braces = self.braces.saturating_add(1);
+                self.state = State::default();
+            }
+            "}" => {
+                self.braces = self.braces.saturating_sub(1);
+                if self.braces == 0 {
+                    self.end_scope();
+                }
+                self.state = State::default();
+            }
+            "(" | "," | "." if last == Last::Register => {}
+            ")" if last == Last::Register => self.state.last = Last::Other,
             "(" => self.state = State { depth: depth.saturating_add(1), last: Last::Other, ..self.state },
-            ")" => self.state = State { depth: depth.saturating_sub(1), last: Last::Other, ..self.state },
+            ")" => {
+                // The semantic of a result follows the parameters.
+                let is_outside = self.braces == 0 && depth == 1;
+                let last = if is_outside { Last::Declared } else { Last::Other };
+                self.state = State { depth: depth.saturating_sub(1), last, ..self.state };
+            }
+            "<" if last == Last::Type => self.state.last = Last::Argument,
+            ">" if last == Last::Argument => self.state.last = Last::Type,
+            "," if last == Last::Argument => {}
             "," => self.state.last = Last::Comma,
             "*" if last == Last::Type => {}
+            "[" | "]" if last == Last::Declared => {}
+            ":" if last == Last::Declared && self.language == Language::Hlsl => self.state.last = Last::Colon,
             "." | "->" => self.state.last = Last::Dot,
             // After the colon of a label or a `case` a statement begins.
             ":" if depth == 0 => self.state = State::default(),
@@ -148,36 +297,62 @@ impl<'t> CText<'t> {
     fn word(&mut self, word: &str, after: &str) {
         let State { is_begun, declares_at, depth, last } = self.state;
         self.state.is_begun = true;
-        if is_type(word) {
-            self.state.last = Last::Type;
+        if matches!(last, Last::Colon | Last::Register) {
+            let has_more = last == Last::Register || after.starts_with('(');
+            self.state.last = if has_more { Last::Register } else { Last::Other };
+            return self.recorder.put(TokenKind::Attribute, word);
+        }
+        let is_before_name = after.strip_prefix(' ').is_some_and(|rest| rest.starts_with(is_name_start));
+        let is_keyword = self.language.is_keyword(word);
+        if last == Last::Argument || self.language.is_type(word) || is_before_name && !is_keyword {
+            self.state.last = if last == Last::Argument { last } else { Last::Type };
             self.state.declares_at = Some(depth);
             return self.recorder.put(TokenKind::Type, word);
         }
-        if KEYWORDS.contains(&word) {
-            self.state.last = if word == "goto" { Last::Goto } else { last };
+        if is_keyword {
+            self.is_buffer |= word == "cbuffer" && self.braces == 0;
+            self.state.last = match word {
+                "goto" => Last::Goto,
+                "cbuffer" => Last::Type,
+                "struct" if self.language == Language::Hlsl => Last::Struct,
+                _ => last,
+            };
             // `for (int i`, `else x = 1;`: what follows begins anew; `const` and the like belong to the type.
             if matches!(word, "else" | "do") {
                 self.state.is_begun = false;
             }
             return self.recorder.put(TokenKind::Keyword, word);
         }
-        self.state.last = Last::Other;
         let next = after.trim_start().as_bytes();
         let is_label =
             last == Last::Goto || !is_begun && next.first() == Some(&b':') && next.get(1) != Some(&b':');
+        let is_local = self.braces > 0 && !self.is_buffer || depth > 0;
         let is_declared = match last {
-            Last::Type => true,
+            Last::Type | Last::Struct => true,
             Last::Comma => declares_at == Some(depth),
             Last::Goto | Last::Dot => false,
-            Last::Other => is_label,
+            Last::Other | Last::Declared | Last::Argument | Last::Colon | Last::Register => is_label,
         };
+        self.state.last = if is_declared && !is_label { Last::Declared } else { Last::Other };
         let kind = match next.first() {
             _ if is_label => TokenKind::Label,
+            _ if last == Last::Struct => TokenKind::Type,
             Some(b'(') => TokenKind::Function,
             _ => TokenKind::Variable,
         };
         let link = (last != Last::Dot).then(|| self.link(word, is_declared));
+        if is_local && matches!(link, Some(Link::Definition(_))) {
+            self.local.push(word.to_owned());
+        }
         self.recorder.token(Token { kind, text: word, link });
+    }
+
+    /// Forgets the names of a function.
+    fn end_scope(&mut self) {
+        for name in self.local.drain(..) {
+            self.names.remove(&name);
+        }
+        self.is_buffer = false;
     }
 
     fn link(&mut self, name: &str, is_declared: bool) -> Link {
@@ -201,7 +376,28 @@ impl<'t> CText<'t> {
     }
 }
 
-fn is_type(word: &str) -> bool {
+fn is_name_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_' || c == '$'
+}
+
+fn is_hlsl_type(word: &str) -> bool {
+    // Vectors and matrices: `float4`, `float4x3`.
+    let rows = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    let base = match rows.strip_suffix('x') {
+        Some(columns) if rows.len() < word.len() => columns.trim_end_matches(|c: char| c.is_ascii_digit()),
+        _ => rows,
+    };
+    let is_object = HLSL_OBJECTS.iter().any(|name| word.starts_with(name) || word.ends_with(name));
+    HLSL_TYPES.contains(&word)
+        || HLSL_TYPES.contains(&base)
+        || base.len() > 2 && base.ends_with("_t")
+        || is_object
+        || word.starts_with("sampler")
+        || word.starts_with("RWTexture")
+        || word.starts_with("RasterizerOrdered")
+}
+
+fn is_c_type(word: &str) -> bool {
     let base = word.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_vector = base.len() + 1 == word.len()
         && matches!(
@@ -247,9 +443,7 @@ fn next(text: &str, is_in_comment: bool) -> Option<(Lexeme, usize)> {
         c if c.is_whitespace() => (Lexeme::Space, run(char::is_whitespace)),
         '"' | '\'' => (Lexeme::String, quoted(text, first)),
         '0'..='9' => (Lexeme::Number, number(text)),
-        c if c.is_alphabetic() || c == '_' || c == '$' => {
-            (Lexeme::Word, run(|c| c.is_alphanumeric() || c == '_' || c == '$'))
-        }
+        c if is_name_start(c) => (Lexeme::Word, run(|c| c.is_alphanumeric() || c == '_' || c == '$')),
         _ if text.starts_with("->") => (Lexeme::Mark, 2),
         c => (Lexeme::Mark, c.len_utf8()),
     })
@@ -285,10 +479,14 @@ fn number(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Each name with its kind and whether it is declared there, a line each.
+    /// Each name of C with its kind and whether it is declared there, a line each.
     fn names(text: &str) -> Vec<String> {
+        names_in(Language::C, text)
+    }
+
+    fn names_in(language: Language, text: &str) -> Vec<String> {
         let mut recorder = Recorder::default();
-        let mut c = CText::new(&mut recorder);
+        let mut c = CodeText::new(language, &mut recorder);
         text.lines().for_each(|line| c.line(line));
         let lines = recorder.finish();
         assert_eq!(lines.text(), text);
@@ -321,6 +519,37 @@ mod tests {
                 "u1:var L1:lab",
                 "*L1:lab",
                 "",
+                ""
+            ]
+        );
+    }
+
+    #[test]
+    fn names_of_hlsl_are_those_of_their_function() {
+        let text = "cbuffer C : register(b0)\n{\n    float4x4 m[2];\n};\nStructuredBuffer<Item> items : register(t0);\n\
+                    struct Output\n{\n    float4 position : SV_Position;\n};\n\
+                    Output main(float3 p : POSITION0, Item q) : SV_Target\n{\n    Output v0;\n    v0.position = m[0][1] * p.x;\n\
+                    }\nvoid other(int p)\n{\n    float v0 = p;\n}\n";
+        assert_eq!(
+            names_in(Language::Hlsl, text),
+            [
+                "*C:var",
+                "",
+                "*m:var",
+                "",
+                "*items:var",
+                "*Output:typ",
+                "",
+                "*position:var",
+                "",
+                "*main:fun *p:var *q:var",
+                "",
+                "*v0:var",
+                "v0:var m:var p:var",
+                "",
+                "*other:fun *p:var",
+                "",
+                "*v0:var p:var",
                 ""
             ]
         );
