@@ -4,6 +4,7 @@ use super::LiftError;
 use super::resources::{self, Bindings};
 use super::signature::{Elements, Range};
 use std::collections::{HashMap, HashSet};
+use unshade_dxbc::names::FIRST_PATCH;
 use unshade_dxbc::operand::{Components, OperandKind};
 use unshade_dxbc::{Instruction, Program, opcode::Opcode};
 use unshade_dxcontainer::Container;
@@ -112,6 +113,8 @@ impl Interface {
             "dcl_inputprimitive" => {
                 let names = ["", "point", "line", "triangle", "", "", "lineadj", "triangleadj"];
                 attributes.input_primitive = name(&names, control(6));
+                let patch = control(6).checked_sub(FIRST_PATCH - 1).filter(|count| *count > 0);
+                attributes.input_control_points = attributes.input_control_points.or(patch);
             }
             "dcl_outputtopology" => {
                 let names = ["", "PointStream", "", "LineStream", "", "TriangleStream"];

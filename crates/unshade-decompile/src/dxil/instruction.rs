@@ -482,7 +482,7 @@ impl Lifter<'_, '_, '_, '_> {
     }
 
     /// Gathers scalars to a vector with as many lanes, even if all are the same.
-    fn whole(&mut self, scalars: &[ValueId]) -> ValueId {
+    pub(super) fn whole(&mut self, scalars: &[ValueId]) -> ValueId {
         let found = gather(&mut self.function, self.block, self.address, scalars);
         if self.function.lanes(found) == 1 && scalars.len() > 1 {
             let width = self.function.width(found);
@@ -630,7 +630,7 @@ impl Lifter<'_, '_, '_, '_> {
         let Some(row) = operation::row(code) else {
             return self.special(code, operands, instruction);
         };
-        let inputs = self.grouped(operands, row.groups);
+        let mut inputs = self.grouped(operands, row.groups);
         if matches!(row.meaning, Meaning::Shader(ShaderOp::MeshPayload))
             && let Some(pointee) = self.shared.module.types.pointee(instruction.ty)
         {
@@ -641,6 +641,10 @@ impl Lifter<'_, '_, '_, '_> {
         let value = match row.meaning {
             Meaning::Bits => inputs.first().copied().unwrap_or_else(|| self.undefined(width, lanes)),
             Meaning::Operator(op) => self.add(op, width, lanes, &inputs),
+            Meaning::Shader(ShaderOp::CompareExchangeResource) if width == 64 => {
+                inputs[0] = self.wide_handle(inputs[0]);
+                self.shader(ShaderOp::CompareExchangeResource, width, lanes, &inputs)
+            }
             Meaning::Shader(op) => self.shader(op, width, lanes, &inputs),
         };
         self.function.values[value].is_precise |= self.has_precise_mark();
@@ -723,16 +727,18 @@ impl Lifter<'_, '_, '_, '_> {
                 let coordinates = self.group(operands.get(2..5)?);
                 let offset = self.group(operands.get(5..8)?);
                 let inputs = [value(self, 0), coordinates, value(self, 1), offset];
-                return Some(self.shader(ShaderOp::LoadTexture, width, lanes, &inputs));
+                return Some(self.load_typed(ShaderOp::LoadTexture, width, lanes, &inputs));
             }
             67 | 225 => {
                 let coordinates = self.group(operands.get(1..4)?);
                 let stored = self.stored(operands.get(4..8)?, u64::MAX);
+                let handle = value(self, 0);
+                let stored = self.stored_typed(handle, stored);
                 let sample = match operands.get(9) {
                     Some(sample) => self.value(*sample),
                     None => self.undefined(32, 1),
                 };
-                let inputs = [value(self, 0), coordinates, stored, sample];
+                let inputs = [handle, coordinates, stored, sample];
                 return Some(self.shader(ShaderOp::StoreTexture, 0, 1, &inputs));
             }
             58 => {
@@ -758,7 +764,9 @@ impl Lifter<'_, '_, '_, '_> {
             78 => {
                 let op = *RESOURCE_ATOMICS.get(usize::try_from(number(self, 1)).ok()?)?;
                 let coordinates = self.group(operands.get(2..5)?);
-                let inputs = [value(self, 0), coordinates, value(self, 5)];
+                let handle = value(self, 0);
+                let handle = if width == 64 { self.wide_handle(handle) } else { handle };
+                let inputs = [handle, coordinates, value(self, 5)];
                 return Some(self.shader(ShaderOp::AtomicResource(op), width, lanes, &inputs));
             }
             119 => ShaderOp::WaveReduce(

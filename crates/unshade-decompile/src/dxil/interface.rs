@@ -1,13 +1,14 @@
 //! The interface of a program: stage, entry attributes, signatures and resources, from DXIL's metadata.
 
 use super::types::{TypeReader, scalar_of};
+use crate::ir::shader::Signedness;
 use crate::ir::shader::data_type::{DataType, Packing, StructTypes};
 use crate::ir::shader::interface::{
     Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage,
 };
 use unshade_dxcontainer::dxil::entry::EntryPoint;
 use unshade_dxcontainer::dxil::resource::{self, SamplerKind};
-use unshade_dxcontainer::dxil::{DxilModule, SignatureElement};
+use unshade_dxcontainer::dxil::{ComponentType, DxilModule, SignatureElement};
 use unshade_dxcontainer::program::ShaderKind;
 use unshade_dxcontainer::psv0::{Interpolation, ResourceKind};
 use unshade_llvm::TypeId;
@@ -80,6 +81,8 @@ const DOMAINS: [&str; 4] = ["", "isoline", "tri", "quad"];
 const PARTITIONINGS: [&str; 5] = ["", "integer", "pow2", "fractional_odd", "fractional_even"];
 const TESSELLATOR_OUTPUTS: [&str; 5] = ["", "point", "line", "triangle_cw", "triangle_ccw"];
 const PRIMITIVES: [&str; 8] = ["", "point", "line", "triangle", "", "", "lineadj", "triangleadj"];
+/// The number of the primitive before those that are patches of one control point and more.
+const BEFORE_PATCHES: u32 = 7;
 const STREAMS: [(u32, &str); 3] = [(1, "PointStream"), (3, "LineStream"), (5, "TriangleStream")];
 const MESH_OUTPUTS: [&str; 3] = ["", "line", "triangle"];
 
@@ -97,7 +100,8 @@ pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
         partitioning: named("TessellatorPartitioning", &PARTITIONINGS),
         output_topology: named("TessellatorOutputPrimitive", &TESSELLATOR_OUTPUTS)
             .or_else(|| named("MeshOutputTopology", &MESH_OUTPUTS)),
-        input_control_points: value("InputControlPointCount"),
+        input_control_points: value("InputControlPointCount")
+            .or_else(|| value("InputPrimitive")?.checked_sub(BEFORE_PATCHES).filter(|count| *count > 0)),
         output_control_points: value("OutputControlPointCount"),
         max_tessellation_factor: value("MaxTessellationFactor"),
         input_primitive: named("InputPrimitive", &PRIMITIVES),
@@ -172,10 +176,17 @@ pub(super) fn resource(
         }
         Shape::StructuredBuffer => structured_element(types, ty, structs),
         _ => found.element.map(|component| {
-            let scalar = types.component(component);
+            let scalar = super::wide::scalar(types, ty).unwrap_or_else(|| types.component(component));
             DataType::vector(scalar, lanes_of(types, ty))
         }),
     };
+    let member = match shape {
+        Shape::ConstantBuffer => only_member(element.as_ref(), &found.name.0, structs),
+        _ => None,
+    };
+    let is_object = member.is_some();
+    let element = member.or(element);
+    let normalized = found.element.and_then(normalized);
     let size = found.size.or(found.stride).unwrap_or(0);
     let binding = Binding { register: found.lower_bound, space: found.space, count: found.count };
     Resource {
@@ -190,9 +201,37 @@ pub(super) fn resource(
         is_ordered: found.access.rasterizer_ordered,
         has_counter: found.access.counter,
         has_register: true,
+        normalized,
+        records_regions: found.feedback == Some(1),
         is_object: name.starts_with("ConstantBuffer<")
             || name.starts_with("TextureBuffer<")
-            || found.count != Some(1),
+            || found.count != Some(1)
+            || is_object,
+    }
+}
+
+/// Returns the type of the only member of a constant buffer that has the buffer's name: it was declared as
+/// `ConstantBuffer<T>`, of which DXC makes a structure with one member.
+fn only_member(element: Option<&DataType>, name: &[u8], structs: &StructTypes) -> Option<DataType> {
+    let Some(DataType::Struct(id)) = element else { return None };
+    match structs[*id].fields.as_slice() {
+        [field] if field.name.as_bytes() == name && matches!(field.ty, DataType::Struct(_)) => {
+            Some(field.ty.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Returns the signedness of the integers that represent the numbers of a component.
+fn normalized(component: ComponentType) -> Option<Signedness> {
+    match component {
+        ComponentType::SNORM_F16 | ComponentType::SNORM_F32 | ComponentType::SNORM_F64 => {
+            Some(Signedness::Signed)
+        }
+        ComponentType::UNORM_F16 | ComponentType::UNORM_F32 | ComponentType::UNORM_F64 => {
+            Some(Signedness::Unsigned)
+        }
+        _ => None,
     }
 }
 

@@ -20,6 +20,7 @@ mod node;
 mod operation;
 mod resource;
 mod types;
+mod wide;
 
 use crate::ir::shader::interface::ShaderProgram;
 use unshade_core::{Error, ErrorKind, Result};

@@ -102,7 +102,7 @@ impl Lifter<'_, '_, '_, '_> {
         if is_uniform { index } else { self.shader(ShaderOp::NonUniform, 32, 1, &[index]) }
     }
 
-    fn resource_handle(&mut self, resource: ResourceId, index: ValueId) -> ValueId {
+    pub(super) fn resource_handle(&mut self, resource: ResourceId, index: ValueId) -> ValueId {
         let number = self.function.constant(u64::from(resource.number()), 32);
         self.shader(ShaderOp::Handle, HANDLE, 1, &[number, index])
     }
@@ -216,7 +216,7 @@ impl Lifter<'_, '_, '_, '_> {
             Some(Shape::TextureBuffer) => (ShaderOp::LoadConstant, vec![handle, index]),
             _ => (ShaderOp::LoadRaw, vec![handle, index]),
         };
-        Some(self.shader(op, width, lanes, &inputs))
+        Some(self.load_typed(op, width, lanes, &inputs))
     }
 
     /// Lifts a store to such a buffer.
@@ -227,7 +227,10 @@ impl Lifter<'_, '_, '_, '_> {
             Some(Shape::StructuredBuffer) => {
                 (ShaderOp::StoreStructured, vec![handle, index, self.value(*operands.get(2)?), stored])
             }
-            Some(Shape::Buffer) => (ShaderOp::StoreBuffer, vec![handle, index, stored]),
+            Some(Shape::Buffer) => {
+                let stored = self.stored_typed(handle, stored);
+                (ShaderOp::StoreBuffer, vec![handle, index, stored])
+            }
             _ => (ShaderOp::StoreRaw, vec![handle, index, stored]),
         };
         Some(self.shader(op, 0, 1, &inputs))

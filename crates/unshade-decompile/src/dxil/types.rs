@@ -82,7 +82,7 @@ impl<'m, 'a> TypeReader<'m, 'a> {
             }
             Type::Vector { count, element, .. } => {
                 let scalar = self.scalar(element, field);
-                DataType::vector(scalar, u16::try_from(count).unwrap_or(u16::MAX))
+                DataType::Vector(scalar, u16::try_from(count).unwrap_or(u16::MAX))
             }
             Type::Struct(_) => match self.builtin(id) {
                 Some(name) => DataType::Named(name),

@@ -1,15 +1,17 @@
 //! Declarations of a program: structures, constant buffers, resources, variables; and the names of all of them.
 
 use super::legacy;
-use super::names::{Names, identifier};
+use super::names::{Names, identifier, is_function};
 use super::spelling;
 use crate::ir::hash::FastMap;
+use crate::ir::shader::Signedness;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
 use crate::ir::shader::interface::{
     Passing, Resource, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
     VariableSpace,
 };
 use crate::ir::{Op, ResourceId, ShaderOp, StructId, VariableId};
+use std::collections::BTreeSet;
 
 /// The constant buffer of global variables.
 const GLOBALS: &str = "$Globals";
@@ -57,8 +59,11 @@ impl Naming {
                 }
                 None => "heap".into(),
             };
+            let wanted = wanted.trim_start_matches('$');
             if resource.binding.is_some() {
-                naming.resources.insert(id, names.take(wanted.trim_start_matches('$')));
+                let name =
+                    if has_own_scope(program, resource) { identifier(wanted) } else { names.take(wanted) };
+                naming.resources.insert(id, name);
             }
         }
         for (id, resource) in program.resources.entries() {
@@ -115,7 +120,7 @@ impl Naming {
 
     /// Names the members of a structure: among all global names, or among themselves.
     fn name_fields(&mut self, program: &ShaderProgram, id: StructId, global: Option<&mut Names>) {
-        let mut own = Names::new();
+        let mut own = Names::members();
         let is_shared = global.is_some() && legacy::is_legacy(program);
         let names = global.unwrap_or(&mut own);
         let fields = &program.structs[id].fields;
@@ -171,6 +176,7 @@ impl Naming {
     pub(super) fn type_name(&self, ty: &DataType) -> String {
         match ty {
             DataType::Scalar(scalar) => spelling::scalar(*scalar).to_owned(),
+            DataType::Vector(scalar, 1) => format!("{}1", spelling::scalar(*scalar)),
             DataType::Vector(scalar, lanes) => spelling::vector(*scalar, *lanes),
             DataType::Matrix { scalar, rows, columns, is_row_major } => {
                 let order = if *is_row_major { "row_major " } else { "" };
@@ -193,6 +199,25 @@ fn capitalised(name: &str) -> String {
 /// Returns whether a resource is a constant or texture buffer.
 pub(super) fn is_constant(resource: &Resource) -> bool {
     matches!(resource.shape, Shape::ConstantBuffer | Shape::TextureBuffer)
+}
+
+/// Returns whether the name of a resource conflicts with no other one: that of a constant buffer whose members are global,
+/// for DXC.
+fn has_own_scope(program: &ShaderProgram, resource: &Resource) -> bool {
+    let has_members = matches!(resource.element, Some(DataType::Struct(_))) && !resource.is_object;
+    program.model.0 >= 6 && is_constant(resource) && has_members
+}
+
+/// Returns the global names of a program that are functions of the language.
+pub(super) fn function_names(program: &ShaderProgram) -> BTreeSet<String> {
+    let members = program.resources.iter().filter(|resource| is_constant(resource) && !resource.is_object);
+    let members = members.filter_map(|resource| match &resource.element {
+        Some(DataType::Struct(id)) => program.structs.get(*id),
+        _ => None,
+    });
+    let fields = members.flat_map(|structure| &structure.fields).map(|field| &field.name);
+    let names = program.resources.iter().map(|resource| &resource.name).chain(fields);
+    names.filter(|name| is_function(name)).cloned().collect()
 }
 
 /// Returns the declarations of a program. What has no form is added to `unknown`.
@@ -415,7 +440,7 @@ fn natural_offsets<'t>(types: impl Iterator<Item = &'t DataType>, structs: &Stru
 }
 
 /// Returns where members lie that follow an offset.
-fn natural_offsets_from<'t>(
+pub(super) fn natural_offsets_from<'t>(
     mut end: u32,
     types: impl Iterator<Item = &'t DataType>,
     structs: &StructTypes,
@@ -508,10 +533,7 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         Shape::Texture3D => "Texture3D",
         Shape::TextureCube => "TextureCube",
         Shape::TextureCubeArray => "TextureCubeArray",
-        Shape::FeedbackTexture2D => return Some("FeedbackTexture2D<SAMPLER_FEEDBACK_MIN_MIP>".into()),
-        Shape::FeedbackTexture2DArray => {
-            return Some("FeedbackTexture2DArray<SAMPLER_FEEDBACK_MIN_MIP>".into());
-        }
+        Shape::FeedbackTexture2D | Shape::FeedbackTexture2DArray => return Some(feedback(resource)),
         Shape::AccelerationStructure => return Some("RaytracingAccelerationStructure".into()),
         Shape::Sampler => return Some("SamplerState".into()),
         Shape::ComparisonSampler => return Some("SamplerComparisonState".into()),
@@ -523,16 +545,28 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         _ => "",
     };
     let coherent = if resource.is_coherent { "globallycoherent " } else { "" };
+    let norm = match resource.normalized {
+        Some(Signedness::Signed) => "snorm ",
+        Some(Signedness::Unsigned) => "unorm ",
+        None => "",
+    };
     let element = match (&resource.element, resource.shape) {
         (_, Shape::ByteAddressBuffer) => String::new(),
         (Some(ty), _) if resource.shape.is_multisampled() && resource.samples > 0 => {
-            format!("<{}, {}>", naming.type_name(ty), resource.samples)
+            format!("<{norm}{}, {}>", naming.type_name(ty), resource.samples)
         }
-        (Some(ty), _) => template(&naming.type_name(ty)),
+        (Some(ty), _) => template(&format!("{norm}{}", naming.type_name(ty))),
         (None, Shape::StructuredBuffer) => format!("<Words{}>", resource.size / 4),
         (None, _) => "<float4>".into(),
     };
     Some(format!("{coherent}{order}{name}{element}"))
+}
+
+/// Returns the type of a texture that records what was sampled of another one.
+fn feedback(resource: &Resource) -> String {
+    let array = if resource.shape == Shape::FeedbackTexture2DArray { "Array" } else { "" };
+    let what = if resource.records_regions { "MIP_REGION_USED" } else { "MIN_MIP" };
+    format!("FeedbackTexture2D{array}<SAMPLER_FEEDBACK_{what}>")
 }
 
 /// Returns the declaration of a function whose code is elsewhere.

@@ -7,6 +7,7 @@
 //! | `function` | functions: statements |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
+//! | `padding` | gaps in structures |
 //! | `matrix` | products of matrices and vectors |
 //! | `legacy` | the dialect of shader models 1 to 3 |
 //! | `access` | operations of resources |
@@ -32,6 +33,7 @@ mod legacy_tests;
 mod matrix;
 mod names;
 mod node;
+mod padding;
 mod ray_query;
 mod signature;
 mod spelling;
@@ -42,6 +44,7 @@ use crate::Line;
 use crate::ir::shader::interface::{ShaderProgram, Stage};
 use crate::shader;
 use names::Names;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// A shader as HLSL.
@@ -87,11 +90,39 @@ impl Hlsl {
 pub fn print(mut program: ShaderProgram) -> Hlsl {
     shader::simplify_all(&mut program);
     legacy::prepare(&mut program);
-    let mut hlsl = Hlsl { profile: profile(&program), ..Hlsl::default() };
+    let unknown = if legacy::is_legacy(&program) { Vec::new() } else { padding::run(&mut program) };
+    // Variables may have the names of functions that the text does not call.
+    let mut free = declaration::function_names(&program);
+    while !free.is_empty() {
+        let hlsl = print_program(program.clone(), &free, unknown.clone());
+        let called = called(&hlsl, &free);
+        if called.is_empty() {
+            return hlsl;
+        }
+        free.retain(|name| !called.contains(name));
+    }
+    print_program(program, &free, unknown)
+}
+
+/// Returns the names that are called in a text.
+fn called(hlsl: &Hlsl, names: &BTreeSet<String>) -> Vec<String> {
+    let is_called = |name: &&String| {
+        let call = format!("{name}(");
+        let is_start = |text: &str, at: usize| {
+            !text[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '.'))
+        };
+        hlsl.lines.iter().any(|line| line.text.match_indices(&call).any(|(at, _)| is_start(&line.text, at)))
+    };
+    names.iter().filter(is_called).cloned().collect()
+}
+
+/// Prints a program. It calls no function of those that are `free`.
+fn print_program(mut program: ShaderProgram, free: &BTreeSet<String>, unknown: Vec<String>) -> Hlsl {
+    let mut hlsl = Hlsl { profile: profile(&program), unknown, ..Hlsl::default() };
     if program.stage != Stage::Library {
         hlsl.entry = program.functions.first().map(|entry| entry.name.clone()).unwrap_or_default();
     }
-    let mut names = Names::new();
+    let mut names = Names::global(program.model.0 < 6, free);
     let naming = declaration::Naming::new(&program, &mut names);
     matrix::run(&mut program, &naming);
     let mut bodies = Vec::new();

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-/// Words that can't be identifiers, or would hide a function or type that the text may use.
-const RESERVED: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool break Buffer ByteAddressBuffer case cbuffer \
+/// Words that can't be identifiers.
+const KEYWORDS: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool break Buffer ByteAddressBuffer case cbuffer \
     centroid class column_major compile compile_fragment CompileShader const continue ComputeShader \
     ConsumeStructuredBuffer default DepthStencilState DepthStencilView discard do double DomainShader dword else export \
     extern false float for fxgroup GeometryShader groupshared half Hullshader if in inline inout InputPatch int \
@@ -13,13 +13,20 @@ const RESERVED: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool 
     RWStructuredBuffer sample sampler SamplerState SamplerComparisonState shared snorm stateblock stateblock_state \
     static string struct switch StructuredBuffer tbuffer technique texture triangle triangleadj TriangleStream true \
     typedef uint uniform unorm unsigned vector vertexfragment VertexShader void volatile while template typename this \
-    abs acos all any asdouble asfloat asin asint asuint atan atan2 ceil clamp clip cos cosh countbits cross ddx ddy \
-    degrees determinant distance dot exp exp2 faceforward firstbithigh firstbitlow floor fma fmod frac frexp fwidth \
-    isfinite isinf isnan ldexp length lerp lit log log10 log2 mad max min modf msad4 mul noise normalize pow radians rcp \
-    reflect refract reversebits round rsqrt saturate sign sin sincos sinh smoothstep sqrt step tan tanh transpose \
-    trunc main operator auto catch char const_cast delete dynamic_cast enum explicit friend goto long mutable new \
-    private protected public reinterpret_cast short signed sizeof static_cast throw try union using virtual select and \
-    or indices vertices primitives payload object lanes half2 int64_t uint64_t float16_t int16_t uint16_t globallycoherent";
+    operator auto catch char const_cast delete dynamic_cast enum explicit friend goto long mutable new private \
+    protected public reinterpret_cast short signed sizeof static_cast throw try union using virtual select and or \
+    indices vertices primitives payload object lanes half2 int64_t uint64_t float16_t int16_t uint16_t globallycoherent";
+
+/// Keywords of effects, which FXC compares without regard to case.
+const EFFECT_KEYWORDS: [&str; 7] =
+    ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"];
+
+/// Functions that a global name hides, which the text may use.
+const FUNCTIONS: &str = "abs acos all any asdouble asfloat asin asint asuint atan atan2 ceil clamp clip cos cosh countbits \
+    cross ddx ddy degrees determinant distance dot exp exp2 faceforward firstbithigh firstbitlow floor fma fmod frac frexp \
+    fwidth isfinite isinf isnan ldexp length lerp lit log log10 log2 mad max min modf msad4 mul noise normalize pow \
+    radians rcp reflect refract reversebits round rsqrt saturate sign sin sincos sinh smoothstep sqrt step tan tanh \
+    transpose trunc main";
 
 /// The identifiers that are in use.
 #[derive(Clone, Debug)]
@@ -28,13 +35,20 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn new() -> Self {
-        let mut names = Self { taken: RESERVED.split_whitespace().map(str::to_owned).collect() };
-        // FXC compares keywords of effects without regard to case.
-        for word in ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"] {
-            names.taken.insert(word.into());
+    /// Returns the names of a program for DXC, or for FXC. It uses no function of those that are `free`.
+    pub(super) fn global(is_fxc: bool, free: &BTreeSet<String>) -> Self {
+        let mut names = Self::members();
+        names.taken.extend(FUNCTIONS.split_whitespace().map(str::to_owned));
+        names.taken.retain(|name| !free.contains(name));
+        if is_fxc {
+            names.taken.extend(EFFECT_KEYWORDS.map(str::to_owned));
         }
         names
+    }
+
+    /// Returns the names of the members of a structure.
+    pub(super) fn members() -> Self {
+        Self { taken: KEYWORDS.split_whitespace().map(str::to_owned).collect() }
     }
 
     /// Takes an identifier that is free: the wanted one, or one with a number after it.
@@ -50,10 +64,21 @@ impl Names {
     }
 }
 
+/// Returns whether a name is that of a function of the language.
+pub(super) fn is_function(name: &str) -> bool {
+    FUNCTIONS.split_whitespace().any(|function| function == name)
+}
+
 /// Returns a text as an identifier.
 pub(super) fn identifier(text: &str) -> String {
-    let mut name: String =
-        text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if text.chars().all(is_in_name)
+        && text.contains(is_letter)
+        && !text.starts_with(|c: char| c.is_ascii_digit())
+    {
+        return text.to_owned();
+    }
+    let mut name: String = text.chars().map(|c| if is_in_name(c) { c } else { '_' }).collect();
     while name.contains("__") {
         name = name.replace("__", "_");
     }
@@ -65,17 +90,27 @@ pub(super) fn identifier(text: &str) -> String {
     }
 }
 
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn names_are_free() {
-        let mut names = Names::new();
+        let mut names = Names::global(true, &BTreeSet::from(["ddx".to_owned()]));
         assert_eq!(names.take("texture"), "texture_2");
+        assert_eq!(names.take("Texture"), "Texture_2");
+        assert_eq!(names.take("ddx"), "ddx");
+        assert_eq!(names.take("ddy"), "ddy_2");
+        assert_eq!(names.take("__packed"), "__packed");
         assert_eq!(names.take("light"), "light");
         assert_eq!(names.take("light"), "light_2");
         assert_eq!(names.take("Texture2D<float4>"), "Texture2D_float4");
         assert_eq!(names.take("4x"), "n4x");
+        assert_eq!(Names::global(false, &BTreeSet::new()).take("Texture"), "Texture");
+        assert_eq!(Names::members().take("length"), "length");
     }
 }

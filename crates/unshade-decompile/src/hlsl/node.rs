@@ -262,7 +262,7 @@ mod tests {
         let first = NodePort { target: Some(("first".into(), 0)), max_records: 7, ..shared.clone() };
         let first = NodePort { shares_maximum_with: None, array_size: 4, ..first };
         let node = Node { launch: "thread", outputs: vec![first, shared], ..Node::default() };
-        let (parameters, _, outputs) = parameters(&node, &Naming::default(), &mut Names::new());
+        let (parameters, _, outputs) = parameters(&node, &Naming::default(), &mut Names::members());
         assert_eq!(outputs, ["first", "child"]);
         assert_eq!(
             parameters[0],

@@ -233,7 +233,7 @@ impl Writer<'_> {
 
     /// Declares a structure with elements, and returns the names of its members.
     fn structure(&mut self, name: &str, elements: &[Element]) -> Vec<String> {
-        let mut own = Names::new();
+        let mut own = Names::members();
         let members: Vec<String> = elements.iter().map(|element| element_name(element, &mut own)).collect();
         self.interface.structs.push(format!("struct {name}"));
         self.interface.structs.push("{".into());
@@ -416,7 +416,7 @@ impl Writer<'_> {
         let code = &self.info.function;
         if reads(code, ShaderOp::LoadInput) {
             let array = self.names.take("input");
-            let mut own = Names::new();
+            let mut own = Names::members();
             self.interface.inputs =
                 self.info.inputs.iter().map(|element| element_name(element, &mut own)).collect();
             self.parameters.push(format!("InputPatch<{vertex}, {inputs}> {array}"));
@@ -424,7 +424,7 @@ impl Writer<'_> {
         }
         if reads(code, ShaderOp::LoadOutputControlPoint) {
             let array = self.names.take("points");
-            let mut own = Names::new();
+            let mut own = Names::members();
             self.interface.outputs =
                 self.info.outputs.iter().map(|element| element_name(element, &mut own)).collect();
             self.parameters.push(format!("OutputPatch<{point}, {outputs}> {array}"));
@@ -466,7 +466,10 @@ impl Writer<'_> {
             "triangleadj" => 6,
             _ => 1,
         };
-        self.vertex_array("Vertex", primitive, count);
+        match self.info.attributes.input_control_points {
+            Some(count) => self.vertex_array("Vertex", "InputPatch", count),
+            None => self.vertex_array("Vertex", primitive, count),
+        }
         self.system_values();
         let streams = self.info.attributes.streams.clone();
         self.interface.outputs = vec![String::new(); self.info.outputs.len()];

@@ -2,6 +2,7 @@
 //!
 //! A front end fills it from the metadata of a container; operations of the code refer to its parts by number.
 
+use super::Signedness;
 use super::data_type::{DataType, Scalar, StructTypes};
 use super::node::Node;
 use crate::{Function, IdVec, ResourceId, VariableId};
@@ -191,6 +192,22 @@ impl Shape {
         }
     }
 
+    /// Returns whether its elements have a format.
+    pub fn is_typed(self) -> bool {
+        !matches!(
+            self,
+            Self::ByteAddressBuffer
+                | Self::StructuredBuffer
+                | Self::ConstantBuffer
+                | Self::TextureBuffer
+                | Self::Sampler
+                | Self::ComparisonSampler
+                | Self::AccelerationStructure
+                | Self::FeedbackTexture2D
+                | Self::FeedbackTexture2DArray
+        )
+    }
+
     /// Returns whether it has several samples per texel.
     pub fn is_multisampled(self) -> bool {
         matches!(self, Self::Texture2DMS | Self::Texture2DMSArray)
@@ -233,6 +250,10 @@ pub struct Resource {
     pub has_counter: bool,
     /// Whether the source code says its register; if not, the compiler counted.
     pub has_register: bool,
+    /// Whether its floats are stored as integers of this signedness that stand for numbers from -1 or 0 to 1.
+    pub normalized: Option<Signedness>,
+    /// Whether a feedback texture records the used regions of levels, not the finest used level.
+    pub records_regions: bool,
     /// Whether it is declared as `ConstantBuffer<T>`, with its members after a dot. Otherwise their names are global.
     pub is_object: bool,
 }
@@ -253,6 +274,8 @@ impl Resource {
             is_ordered: false,
             has_counter: false,
             has_register: true,
+            normalized: None,
+            records_regions: false,
             is_object: false,
         }
     }
