@@ -8,7 +8,9 @@ use unshade_dxbc::operand::{Components, OperandKind};
 use unshade_dxbc::{Instruction, Program, opcode::Opcode};
 use unshade_dxcontainer::Container;
 use unshade_ir::shader::data_type::{DataType, Scalar, ScalarKind, StructField, StructType};
-use unshade_ir::shader::interface::{Attributes, ShaderProgram, Stage, Variable, VariableSpace};
+use unshade_ir::shader::interface::{
+    Attributes, ShaderProgram, Stage, Variable, VariableSpace, patch_points,
+};
 use unshade_ir::shader::{OperandKind as Kind, ShaderOp};
 use unshade_ir::{Function, Key, Op, Space, ValueId, VariableId};
 
@@ -112,6 +114,7 @@ impl Interface {
             "dcl_inputprimitive" => {
                 let names = ["", "point", "line", "triangle", "", "", "lineadj", "triangleadj"];
                 attributes.input_primitive = name(&names, control(6));
+                attributes.input_control_points = patch_points(control(6));
             }
             "dcl_outputtopology" => {
                 let names = ["", "PointStream", "", "LineStream", "", "TriangleStream"];
@@ -208,6 +211,7 @@ impl Interface {
                     offset: 4 * number,
                     ty: word(),
                     semantic: None,
+                    access: None,
                 };
                 let fields = (0..words).map(field).collect();
                 DataType::Struct(shader.structs.push(StructType {

@@ -1,13 +1,14 @@
 //! The interface of a program: stage, entry attributes, signatures and resources, from DXIL's metadata.
 
 use super::types::{TypeReader, scalar_of};
-use crate::ir::shader::data_type::{DataType, Packing, StructTypes};
+use crate::ir::shader::Signedness;
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes};
 use crate::ir::shader::interface::{
-    Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage,
+    Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage, patch_points,
 };
 use unshade_dxcontainer::dxil::entry::EntryPoint;
 use unshade_dxcontainer::dxil::resource::{self, SamplerKind};
-use unshade_dxcontainer::dxil::{DxilModule, SignatureElement};
+use unshade_dxcontainer::dxil::{ComponentType, DxilModule, SignatureElement};
 use unshade_dxcontainer::program::ShaderKind;
 use unshade_dxcontainer::psv0::{Interpolation, ResourceKind};
 use unshade_llvm::TypeId;
@@ -83,6 +84,9 @@ const PRIMITIVES: [&str; 8] = ["", "point", "line", "triangle", "", "", "lineadj
 const STREAMS: [(u32, &str); 3] = [(1, "PointStream"), (3, "LineStream"), (5, "TriangleStream")];
 const MESH_OUTPUTS: [&str; 3] = ["", "line", "triangle"];
 
+/// The flag of programs whose depth is tested before the shader runs.
+const EARLY_DEPTH: u32 = 3;
+
 /// Translates the properties of an entry point.
 pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
     let value = |name: &str| entry.stage_value(name);
@@ -97,15 +101,16 @@ pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
         partitioning: named("TessellatorPartitioning", &PARTITIONINGS),
         output_topology: named("TessellatorOutputPrimitive", &TESSELLATOR_OUTPUTS)
             .or_else(|| named("MeshOutputTopology", &MESH_OUTPUTS)),
-        input_control_points: value("InputControlPointCount"),
         output_control_points: value("OutputControlPointCount"),
         max_tessellation_factor: value("MaxTessellationFactor"),
         input_primitive: named("InputPrimitive", &PRIMITIVES),
+        input_control_points: value("InputControlPointCount")
+            .or_else(|| patch_points(value("InputPrimitive")?)),
         max_vertices: value("MaxVertexCount").or_else(|| value("MaxOutputVertices")),
         max_primitives: value("MaxOutputPrimitives"),
         instances: value("InstanceCount"),
         group_shared_limit: entry.properties.group_shared_limit,
-        has_early_depth: dxil.has_flag(3),
+        has_early_depth: dxil.has_flag(EARLY_DEPTH) || entry.properties.flags >> EARLY_DEPTH & 1 != 0,
         ..Attributes::default()
     };
     if let (Some(mask), Some(topology)) = (value("OutputStreamMask"), value("OutputTopology")) {
@@ -152,6 +157,22 @@ pub(super) fn class(class: resource::ResourceClass) -> ResourceClass {
     }
 }
 
+/// The kind of sampler feedback that tells which regions were used.
+pub(super) const MIP_REGION_USED: u32 = 1;
+
+/// Returns whether the numbers of a component type are from 0 or from -1 to 1; `None` if they may be any.
+pub(super) fn normalized(component: ComponentType) -> Option<Signedness> {
+    match component {
+        ComponentType::SNORM_F16 | ComponentType::SNORM_F32 | ComponentType::SNORM_F64 => {
+            Some(Signedness::Signed)
+        }
+        ComponentType::UNORM_F16 | ComponentType::UNORM_F32 | ComponentType::UNORM_F64 => {
+            Some(Signedness::Unsigned)
+        }
+        _ => None,
+    }
+}
+
 /// Translates a resource, of the module that the types are of.
 pub(super) fn resource(
     found: &resource::Resource,
@@ -172,8 +193,8 @@ pub(super) fn resource(
         }
         Shape::StructuredBuffer => structured_element(types, ty, structs),
         _ => found.element.map(|component| {
-            let scalar = types.component(component);
-            DataType::vector(scalar, lanes_of(types, ty))
+            let (lanes, wide) = texel(types, ty);
+            DataType::vector(wide.unwrap_or_else(|| types.component(component)), lanes)
         }),
     };
     let size = found.size.or(found.stride).unwrap_or(0);
@@ -188,6 +209,9 @@ pub(super) fn resource(
         size,
         is_coherent: found.access.globally_coherent,
         is_ordered: found.access.rasterizer_ordered,
+        is_reorder_coherent: found.access.reorder_coherent,
+        is_normalized: found.element.and_then(normalized),
+        tracks_used_regions: found.feedback == Some(MIP_REGION_USED),
         has_counter: found.access.counter,
         has_register: true,
         is_object: name.starts_with("ConstantBuffer<")
@@ -220,12 +244,22 @@ fn structured_element(
     Some(types.data_type(field, annotation.as_ref(), Packing::Structured, structs))
 }
 
-/// Returns the number of lanes of a texture's elements: its type is a structure whose first field has their type.
-fn lanes_of(types: &TypeReader<'_, '_>, ty: TypeId) -> u16 {
-    let Type::Struct(object) = types.module.types.get(ty) else { return 4 };
-    let Some(&first) = types.module.types.elements(object.fields).first() else { return 4 };
-    match types.module.types.get(first) {
-        Type::Vector { count, .. } => u16::try_from(count).unwrap_or(4),
-        _ => 1,
-    }
+/// Returns the number of lanes of the elements of a typed resource, and their type if they have 64 bits: the metadata says
+/// that these are words. The resource's type is a structure whose first field has their type.
+fn texel(types: &TypeReader<'_, '_>, ty: TypeId) -> (u16, Option<Scalar>) {
+    let all = &types.module.types;
+    let Type::Struct(object) = all.get(ty) else { return (4, None) };
+    let Some(&first) = all.elements(object.fields).first() else { return (4, None) };
+    let (lanes, number) = match all.get(first) {
+        Type::Vector { count, element, .. } => (u16::try_from(count).unwrap_or(4), element),
+        _ => (1, first),
+    };
+    let is_unsigned = types.struct_name(ty).is_some_and(|name| name.contains("unsigned"));
+    let wide = match all.get(number) {
+        Type::Double => Some(ScalarKind::Float),
+        Type::Integer(64) if is_unsigned => Some(ScalarKind::Unsigned),
+        Type::Integer(64) => Some(ScalarKind::Signed),
+        _ => None,
+    };
+    (lanes, wide.map(|kind| Scalar::new(kind, 64)))
 }

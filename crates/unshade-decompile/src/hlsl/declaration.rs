@@ -4,7 +4,8 @@ use super::legacy;
 use super::names::{Names, identifier};
 use super::spelling;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
+use crate::ir::shader::Signedness;
+use crate::ir::shader::data_type::{DataType, Packing, PayloadAccess, Scalar, StructField, StructTypes};
 use crate::ir::shader::interface::{
     Passing, Resource, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
     VariableSpace,
@@ -83,7 +84,7 @@ impl Naming {
                 _ if !variable.name.is_empty() => variable.name.as_str(),
                 VariableSpace::Group => "group",
                 VariableSpace::Constant => "table",
-                VariableSpace::Thread => "array",
+                VariableSpace::Thread | VariableSpace::Static => "array",
                 VariableSpace::Record => "record",
             };
             naming.variables.insert(id, names.take(wanted));
@@ -199,9 +200,13 @@ pub(super) fn is_constant(resource: &Resource) -> bool {
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<String>) -> Vec<String> {
     let mut lines = Vec::new();
     let payloads = payloads(program);
+    let is_payload_type = |id: &StructId| {
+        let is_known = |field: &StructField| field.access.is_some();
+        payloads.contains(id) || program.structs[*id].fields.iter().any(is_known)
+    };
     for id in used_structs(program, naming) {
         let structure = &program.structs[id];
-        let is_payload = payloads.contains(&id);
+        let is_payload = is_payload_type(&id);
         let attribute = match is_payload {
             true => "[raypayload] ",
             false if tracks_sharing(program, id) => "[NodeTrackRWInputSharing] ",
@@ -209,12 +214,17 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         };
         lines.push(format!("struct {attribute}{}", naming.structure(id)));
         lines.push("{".into());
-        let qualifiers = if is_payload { PAYLOAD_ACCESS } else { "" };
         for (index, field) in structure.fields.iter().enumerate() {
             let semantic =
                 field.semantic.as_ref().map_or_else(String::new, |semantic| format!(" : {semantic}"));
             let declared = naming.declare(&field.ty, naming.field(id, index));
-            lines.push(format!("    {declared}{semantic}{qualifiers};"));
+            // A structure in a payload says itself who accesses its members.
+            let is_plain = !matches!(field.ty.innermost(), DataType::Struct(inner) if is_payload_type(inner));
+            let access = match field.access.unwrap_or(ANY_ACCESS) {
+                access if is_payload && is_plain => qualifiers(access),
+                _ => String::new(),
+            };
+            lines.push(format!("    {declared}{semantic}{access};"));
         }
         lines.push("};".into());
         lines.push(String::new());
@@ -249,18 +259,44 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
                 lines.push(format!("groupshared {};", naming.declare(&variable.ty, name)));
             }
             VariableSpace::Constant => {
-                let declared = naming.declare(&variable.ty, name);
-                let mut values = variable.values.iter().copied();
-                let initial = initializer(&variable.ty, &program.structs, &mut values);
-                lines.push(format!("static const {declared} = {initial};"));
+                lines.push(format!("static const {};", initialized(program, naming, id)));
             }
-            VariableSpace::Thread | VariableSpace::Record => {}
+            VariableSpace::Static if is_used(program, id) => {
+                lines.push(format!("static {};", initialized(program, naming, id)));
+            }
+            VariableSpace::Thread | VariableSpace::Static | VariableSpace::Record => {}
         }
     }
     if lines.len() > count {
         lines.push(String::new());
     }
     lines
+}
+
+/// Returns the declaration of a variable with its initial value, if it has one.
+fn initialized(program: &ShaderProgram, naming: &Naming, id: VariableId) -> String {
+    let variable = &program.variables[id];
+    let declared = naming.declare(&variable.ty, naming.variable(id));
+    if variable.values.is_empty() && variable.space != VariableSpace::Constant {
+        return declared;
+    }
+    let mut values = variable.values.iter().copied();
+    let initial = initializer(&variable.ty, &program.structs, &mut values);
+    format!("{declared} = {initial}")
+}
+
+/// Returns whether a function refers to a variable.
+fn is_used(program: &ShaderProgram, id: VariableId) -> bool {
+    let number = u64::from(id.number());
+    program.functions.iter().any(|shader| {
+        let code = &shader.function;
+        let used = code.used();
+        code.values.entries().any(|(value, found)| {
+            found.op == Op::Shader(ShaderOp::Variable)
+                && used[value]
+                && code.number(code.input(value, 0)) == Some(number)
+        })
+    })
 }
 
 /// Returns whether a structure is a record of which the groups that finished with it are counted.
@@ -270,9 +306,20 @@ fn tracks_sharing(program: &ShaderProgram, id: StructId) -> bool {
     ports.any(|port| port.tracks_sharing && port.record == Some(DataType::Struct(id)))
 }
 
-/// The stages that access a member of a payload: all of them, since a program does not say more.
-const PAYLOAD_ACCESS: &str =
-    " : read(caller, closesthit, miss, anyhit) : write(caller, closesthit, miss, anyhit)";
+/// The access of a member of a payload of which the program says nothing.
+const ANY_ACCESS: PayloadAccess = PayloadAccess { readers: 0xf, writers: 0xf };
+
+/// The stages that may access a member of a payload, by the bits of [`PayloadAccess`].
+const PAYLOAD_STAGES: [&str; 4] = ["caller", "closesthit", "miss", "anyhit"];
+
+/// Returns the qualifiers of a member of a payload.
+fn qualifiers(access: PayloadAccess) -> String {
+    let list = |stages: u8| {
+        let set = PAYLOAD_STAGES.iter().enumerate().filter(|(index, _)| stages >> index & 1 != 0);
+        set.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+    };
+    format!(" : read({}) : write({})", list(access.readers), list(access.writers))
+}
 
 /// Returns the structures that are payloads of rays, from the shader model on in which they say who accesses them.
 fn payloads(program: &ShaderProgram) -> Vec<StructId> {
@@ -508,9 +555,10 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         Shape::Texture3D => "Texture3D",
         Shape::TextureCube => "TextureCube",
         Shape::TextureCubeArray => "TextureCubeArray",
-        Shape::FeedbackTexture2D => return Some("FeedbackTexture2D<SAMPLER_FEEDBACK_MIN_MIP>".into()),
-        Shape::FeedbackTexture2DArray => {
-            return Some("FeedbackTexture2DArray<SAMPLER_FEEDBACK_MIN_MIP>".into());
+        Shape::FeedbackTexture2D | Shape::FeedbackTexture2DArray => {
+            let array = if resource.shape == Shape::FeedbackTexture2DArray { "Array" } else { "" };
+            let kind = if resource.tracks_used_regions { "MIP_REGION_USED" } else { "MIN_MIP" };
+            return Some(format!("FeedbackTexture2D{array}<SAMPLER_FEEDBACK_{kind}>"));
         }
         Shape::AccelerationStructure => return Some("RaytracingAccelerationStructure".into()),
         Shape::Sampler => return Some("SamplerState".into()),
@@ -522,13 +570,23 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         (true, false) => "RW",
         _ => "",
     };
-    let coherent = if resource.is_coherent { "globallycoherent " } else { "" };
+    let coherent = match (resource.is_coherent, resource.is_reorder_coherent) {
+        // The first includes the second.
+        (true, _) => "globallycoherent ",
+        (false, true) => "reordercoherent ",
+        (false, false) => "",
+    };
+    let normalized = match resource.is_normalized {
+        Some(Signedness::Signed) => "snorm ",
+        Some(Signedness::Unsigned) => "unorm ",
+        None => "",
+    };
     let element = match (&resource.element, resource.shape) {
         (_, Shape::ByteAddressBuffer) => String::new(),
         (Some(ty), _) if resource.shape.is_multisampled() && resource.samples > 0 => {
-            format!("<{}, {}>", naming.type_name(ty), resource.samples)
+            format!("<{normalized}{}, {}>", naming.type_name(ty), resource.samples)
         }
-        (Some(ty), _) => template(&naming.type_name(ty)),
+        (Some(ty), _) => template(&format!("{normalized}{}", naming.type_name(ty))),
         (None, Shape::StructuredBuffer) => format!("<Words{}>", resource.size / 4),
         (None, _) => "<float4>".into(),
     };

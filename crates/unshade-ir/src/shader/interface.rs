@@ -4,6 +4,7 @@
 
 use super::data_type::{DataType, Scalar, StructTypes};
 use super::node::Node;
+use super::operation::Signedness;
 use crate::{Function, IdVec, ResourceId, VariableId};
 
 /// A stage.
@@ -227,8 +228,14 @@ pub struct Resource {
     pub size: u32,
     /// Whether writes are visible to other groups at once.
     pub is_coherent: bool,
+    /// Whether writes are visible after threads are reordered.
+    pub is_reorder_coherent: bool,
     /// Whether pixels that overlap access it in order.
     pub is_ordered: bool,
+    /// Whether its numbers are from 0 (unsigned) or from -1 (signed) to 1; `None` if they may be any.
+    pub is_normalized: Option<Signedness>,
+    /// Of a feedback texture, whether it tells which regions were used, instead of the least detail.
+    pub tracks_used_regions: bool,
     /// Whether it has a counter.
     pub has_counter: bool,
     /// Whether the source code says its register; if not, the compiler counted.
@@ -250,7 +257,10 @@ impl Resource {
             samples: 0,
             size: 0,
             is_coherent: false,
+            is_reorder_coherent: false,
             is_ordered: false,
+            is_normalized: None,
+            tracks_used_regions: false,
             has_counter: false,
             has_register: true,
             is_object: false,
@@ -261,8 +271,10 @@ impl Resource {
 /// The memory of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariableSpace {
-    /// Of the thread.
+    /// Of the thread, while it runs one function.
     Thread,
+    /// Of the thread, for all functions; it may have an initial value.
+    Static,
     /// Of the group.
     Group,
     /// Constant.
@@ -280,8 +292,16 @@ pub struct Variable {
     pub space: VariableSpace,
     /// Its type.
     pub ty: DataType,
-    /// Its initial value, as the numbers in it in order, for constants.
+    /// Its initial value, as the numbers in it in order, for constants and static variables; empty if it has none.
     pub values: Vec<u64>,
+}
+
+/// Returns the number of control points of an input primitive that is a patch; `None` if it is none.
+///
+/// In DXIL and token programs, the patch of one control point is the primitive 8, and those of up to 32 follow.
+pub fn patch_points(primitive: u32) -> Option<u32> {
+    let points = primitive.checked_sub(7)?;
+    (1..=32).contains(&points).then_some(points)
 }
 
 /// The attributes of an entry point.
@@ -317,8 +337,8 @@ pub struct Attributes {
     pub instances: Option<u32>,
     /// Whether depth is tested before the shader.
     pub has_early_depth: bool,
-    /// The root signature as text.
-    pub root_signature: Option<String>,
+    /// The clauses of the root signature, as text.
+    pub root_signature: Option<Vec<String>>,
     /// The type of the payload: that of rays, or of meshes.
     pub payload: Option<DataType>,
     /// The most bytes of memory that a group shares.
@@ -361,6 +381,8 @@ pub struct ShaderFunction {
     pub is_declared: bool,
     /// Whether other libraries may call it.
     pub is_exported: bool,
+    /// Whether it runs before all others: it computes the initial values of static variables.
+    pub is_constructor: bool,
     /// The stage if it is an entry point.
     pub stage: Option<Stage>,
     /// Its attributes, if it is an entry point.
@@ -377,6 +399,30 @@ pub struct ShaderFunction {
     pub patch: Vec<Element>,
     /// Its code.
     pub function: Function,
+}
+
+/// A value of a state object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateValue {
+    /// A number.
+    Number(u32),
+    /// Flags, by their names.
+    Flags(Vec<String>),
+    /// A name, or several.
+    Names(Vec<String>),
+    /// The clauses of a root signature.
+    RootSignature(Vec<String>),
+}
+
+/// A state object of a library: what pipelines of its functions are made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateObject {
+    /// Its type, such as `TriangleHitGroup`.
+    pub ty: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<StateValue>,
 }
 
 /// A shader, or a library of them.
@@ -398,6 +444,12 @@ pub struct ShaderProgram {
     pub variables: IdVec<VariableId, Variable>,
     /// The functions. The first one is the entry point, unless it is a library.
     pub functions: Vec<ShaderFunction>,
+    /// The state objects of a library.
+    pub state_objects: Vec<StateObject>,
+    /// Options of the compiler that change what the code means, and that no code says.
+    pub options: Vec<String>,
+    /// What the container says of the program and this description has no place for.
+    pub missing: Vec<String>,
 }
 
 impl ShaderProgram {
@@ -412,6 +464,9 @@ impl ShaderProgram {
             resources: IdVec::new(),
             variables: IdVec::new(),
             functions: Vec::new(),
+            state_objects: Vec::new(),
+            options: Vec::new(),
+            missing: Vec::new(),
         }
     }
 
