@@ -4,6 +4,7 @@ use super::exports;
 use super::instruction::binary_operator;
 use super::interface;
 use super::node;
+use super::options;
 use super::types::TypeReader;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
@@ -80,6 +81,7 @@ pub(super) fn lift_all(
     for index in std::mem::take(&mut shared.externals) {
         let symbol = &module.functions[index as usize].symbol;
         let name = String::from_utf8_lossy(&symbol.name).into_owned();
+        shared.check_name(&name);
         let (parameters, result) = shared.parameters(index as usize, symbol.ty);
         let function =
             ShaderFunction { name, is_declared: true, parameters, result, ..ShaderFunction::default() };
@@ -237,6 +239,8 @@ impl<'m> Shared<'m, '_> {
             let kind = entry.properties.kind.map(interface::stage);
             lifted.stage = Some(kind.unwrap_or(self.program.stage));
             lifted.attributes = interface::attributes(entry, self.dxil);
+            lifted.attributes.includes_helper_lanes =
+                options::texts(self.module, index).any(|(name, _)| name == options::HELPER_LANES);
             lifted.attributes.max_tessellation_factor = entry.properties.max_tessellation_factor;
             lifted.attributes.patch_function = entry.properties.patch_function.and_then(|function| {
                 let order = self.function_order();
@@ -247,6 +251,9 @@ impl<'m> Shared<'m, '_> {
             && entry.is_none()
             && patch_of.is_none()
             && !symbol.linkage.is_local();
+        if lifted.is_exported {
+            self.check_name(&lifted.name);
+        }
         let (parameters, result) = self.parameters(index, symbol.ty);
         lifted.parameters = parameters;
         lifted.result = result;
@@ -262,6 +269,14 @@ impl<'m> Shared<'m, '_> {
             lifted.attributes.node = Some(attributes);
         }
         lifted
+    }
+
+    /// Names what the name of a function has that its type does not: other libraries refer to it by this name.
+    fn check_name(&mut self, name: &str) {
+        if let Some(what) = exports::lost(name) {
+            let name = name.trim_start_matches('\u{1}').escape_debug().to_string();
+            self.program.missing.push(format!("{what} in the name {name}"));
+        }
     }
 
     /// Returns the parameters and the result of a function type.

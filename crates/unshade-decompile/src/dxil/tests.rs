@@ -252,3 +252,53 @@ fn geometry_shaders_may_read_patches() {
     let undefined = hlsl::print(lifted(&PATCHES.replace("!{i32 9, i32 3,", "!{i32 0, i32 3,")));
     assert_eq!(undefined.unknown, ["the kind of the primitives that come in"]);
 }
+
+#[test]
+fn attributes_of_functions_are_kept_or_named() {
+    let text = WIDE.replace("define void @main() {", "define void @main() #0 {")
+        + "attributes #0 = { \"waveops-include-helper-lanes\" \"exp-foo\"=\"bar\" }\n";
+    let hlsl = hlsl::print(lifted(&text));
+    has(&hlsl, &["[WaveOpsIncludeHelperLanes]", "// not in this text: the attribute exp-foo of a function"]);
+    assert_eq!(hlsl.unknown, ["the attribute exp-foo of a function"]);
+}
+
+#[test]
+fn members_of_constant_buffers_keep_their_offsets() {
+    const BUFFER: &str = r#"
+%struct.Pair = type { <2 x float>, float }
+%Constants = type { %struct.Pair }
+%dx.types.CBufRet.f32 = type { float, float, float, float }
+declare %dx.types.CBufRet.f32 @dx.op.cbufferLoadLegacy.f32(i32, %dx.types.Handle, i32)
+declare void @dx.op.storeOutput.f32(i32, i32, i32, i8, float)
+define void @main() {
+  %h = call %dx.types.Handle @dx.op.createHandle(i32 57, i8 2, i32 0, i32 0, i1 false)
+  %row = call %dx.types.CBufRet.f32 @dx.op.cbufferLoadLegacy.f32(i32 59, %dx.types.Handle %h, i32 1)
+  %n = extractvalue %dx.types.CBufRet.f32 %row, 0
+  call void @dx.op.storeOutput.f32(i32 5, i32 0, i32 0, i8 0, float %n)
+  ret void
+}
+!dx.version = !{!0}
+!dx.shaderModel = !{!1}
+!dx.entryPoints = !{!2}
+!dx.resources = !{!3}
+!dx.typeAnnotations = !{!11}
+!0 = !{i32 1, i32 0}
+!1 = !{!"ps", i32 6, i32 0}
+!2 = !{void ()* @main, !"main", !7, !3, null}
+!3 = !{null, null, !4, null}
+!4 = !{!5}
+!5 = !{i32 0, %Constants* undef, !"", i32 0, i32 0, i32 1, i32 20, null}
+!7 = !{null, !8, null}
+!8 = !{!9}
+!9 = !{i32 0, !"SV_Target", i8 9, i8 16, !10, i8 0, i32 1, i8 1, i32 0, i8 0, null}
+!10 = !{i32 0}
+!11 = !{i32 0, %struct.Pair undef, !12, %Constants undef, !15}
+!12 = !{i32 20, !13, !14}
+!13 = !{i32 6, !"a", i32 3, i32 0, i32 7, i32 9}
+!14 = !{i32 6, !"b", i32 3, i32 16, i32 7, i32 9}
+!15 = !{i32 20, !16}
+!16 = !{i32 6, !"pair", i32 3, i32 0}
+"#;
+    let hlsl = printed(BUFFER);
+    has(&hlsl, &["float2 a;", "uint gap16_0;", "uint gap16_1;", "float b;", "Pair pair;", "return pair.b;"]);
+}

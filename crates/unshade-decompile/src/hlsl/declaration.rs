@@ -26,6 +26,8 @@ pub(super) struct Naming {
     functions: FastMap<String, String>,
     /// The structure whose members have the names of a constant buffer, if they are global.
     global_members: FastMap<ResourceId, StructId>,
+    /// Names that other programs refer to and that can't be kept.
+    pub(super) missing: Vec<String>,
 }
 
 impl Naming {
@@ -70,12 +72,16 @@ impl Naming {
                 naming.name_fields(program, *structure, Some(names));
             }
         }
-        for (id, structure) in program.structs.entries() {
+        // The names of functions that other libraries call have those of structures in them: these come first.
+        let of_functions = parameter_structs(program);
+        let others = program.structs.entries().map(|(id, _)| id).filter(|id| !of_functions.contains(id));
+        for id in of_functions.iter().copied().chain(others) {
+            let structure = &program.structs[id];
             if !naming.fields.contains_key(&id) {
                 naming.name_fields(program, id, None);
             }
             let is_buffer = naming.global_members.values().any(|known| *known == id);
-            let wanted = if structure.name.is_empty() { "Data" } else { &structure.name };
+            let wanted = if structure.name.is_empty() { "Data" } else { plain_struct(&structure.name) };
             let name = if is_buffer { identifier(wanted) } else { names.take(&capitalised(wanted)) };
             naming.structs.insert(id, name);
         }
@@ -105,6 +111,9 @@ impl Naming {
             let name = plain(function);
             if entries.contains(&name) {
                 self.functions.insert(function.name.clone(), names.take(&name));
+                if function.is_exported {
+                    self.missing.push(format!("the name {name} of a function, which an entry point has"));
+                }
             }
         }
     }
@@ -187,6 +196,26 @@ impl Naming {
     }
 }
 
+/// Prefix of the names of structures that are declared as classes.
+const CLASS: &str = "class.";
+
+/// Returns the name of a structure without [`CLASS`].
+fn plain_struct(name: &str) -> &str {
+    name.strip_prefix(CLASS).unwrap_or(name)
+}
+
+/// Returns the structures of parameters and results of functions.
+fn parameter_structs(program: &ShaderProgram) -> Vec<StructId> {
+    let mut order = Vec::new();
+    for function in program.functions.iter().filter(|function| function.stage.is_none()) {
+        let parameters = function.parameters.iter().map(|parameter| &parameter.ty);
+        for ty in parameters.chain(&function.result) {
+            collect(ty, &program.structs, &mut order, 0);
+        }
+    }
+    order
+}
+
 fn capitalised(name: &str) -> String {
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
@@ -199,6 +228,7 @@ pub(super) fn is_constant(resource: &Resource) -> bool {
 /// Returns the declarations of a program. What has no form is added to `unknown`.
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<String>) -> Vec<String> {
     let mut lines = Vec::new();
+    let in_constant_buffers = constant_structs(program, naming);
     let payloads = payloads(program);
     let is_payload_type = |id: &StructId| {
         let is_known = |field: &StructField| field.access.is_some();
@@ -212,9 +242,22 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
             false if tracks_sharing(program, id) => "[NodeTrackRWInputSharing] ",
             false => "",
         };
-        lines.push(format!("struct {attribute}{}", naming.structure(id)));
+        let keyword = if structure.name.starts_with(CLASS) { "class" } else { "struct" };
+        lines.push(format!("{keyword} {attribute}{}", naming.structure(id)));
         lines.push("{".into());
+        let gaps = match in_constant_buffers.contains(&id) {
+            true => gaps(&structure.fields, &program.structs),
+            false => Vec::new(),
+        };
         for (index, field) in structure.fields.iter().enumerate() {
+            match gaps.get(index) {
+                Some(Some(words)) => {
+                    let at = field.offset;
+                    lines.extend((0..*words).map(|word| format!("    uint gap{at}_{word};")));
+                }
+                Some(None) => unknown.push(format!("the offset of {}", naming.field(id, index))),
+                None => {}
+            }
             let semantic =
                 field.semantic.as_ref().map_or_else(String::new, |semantic| format!(" : {semantic}"));
             let declared = naming.declare(&field.ty, naming.field(id, index));
@@ -481,6 +524,50 @@ fn natural_offsets_from<'t>(
     offsets
 }
 
+/// Returns the structures inside of constant buffers.
+fn constant_structs(program: &ShaderProgram, naming: &Naming) -> Vec<StructId> {
+    let mut order = Vec::new();
+    for (id, resource) in program.resources.entries().filter(|(_, resource)| is_constant(resource)) {
+        match &resource.element {
+            // Members with global names have offsets themselves.
+            Some(DataType::Struct(structure)) if naming.has_global_members(id) => {
+                for field in &program.structs[*structure].fields {
+                    collect(&field.ty, &program.structs, &mut order, 0);
+                }
+            }
+            Some(ty) => collect(ty, &program.structs, &mut order, 0),
+            None => {}
+        }
+    }
+    order
+}
+
+/// Returns whether a type consists of numbers of 64 bits.
+fn is_wide(ty: &DataType) -> bool {
+    ty.scalar().is_some_and(|scalar| scalar.bits == 64)
+}
+
+/// Returns how many words are before each member of a structure that would lie earlier without them: a program does not
+/// have members that are resources, but these separate others. `None` where it would lie later.
+fn gaps(fields: &[StructField], structs: &StructTypes) -> Vec<Option<u32>> {
+    /// Most words before a member.
+    const MAX: u32 = 64;
+    let mut end = 0;
+    let mut gaps = Vec::new();
+    for field in fields {
+        let natural = natural_offsets_from(end, std::iter::once(&field.ty), structs)[0];
+        gaps.push(match field.offset.checked_sub(natural) {
+            Some(0) => Some(0),
+            Some(_) => field.offset.checked_sub(end).map(|bytes| bytes / 4).filter(|words| *words <= MAX),
+            // After numbers of 16 bits, DXC places some of 64 bits at the next word.
+            None if field.offset == end.next_multiple_of(4) && is_wide(&field.ty) => Some(0),
+            None => None,
+        });
+        end = field.offset.saturating_add(Packing::Constant.size(&field.ty, structs));
+    }
+    gaps
+}
+
 /// Returns whether members lie where they do without `packoffset`.
 fn is_natural(fields: &[StructField], structs: &StructTypes) -> bool {
     let offsets = natural_offsets(fields.iter().map(|field| &field.ty), structs);
@@ -517,9 +604,14 @@ fn binding(program: &ShaderProgram, resource: &Resource) -> (String, String) {
         Some(count) => format!("[{count}]"),
         None => "[]".into(),
     };
-    // Libraries have resources whose register is not assigned yet.
-    if binding.register == u32::MAX || is_counted(program, resource.class) {
+    if is_counted(program, resource.class) {
         return (suffix, String::new());
+    }
+    // Libraries have resources whose register, and perhaps its space, is not assigned yet.
+    if binding.register == u32::MAX {
+        let is_assigned = binding.space != 0 && binding.space != u32::MAX;
+        let space = if is_assigned { format!(" : register(space{})", binding.space) } else { String::new() };
+        return (suffix, space);
     }
     let space = if binding.space == 0 { String::new() } else { format!(", space{}", binding.space) };
     (suffix, format!(" : register({}{}{space})", resource.class.letter(), binding.register))

@@ -115,7 +115,8 @@ pub fn print(mut program: ShaderProgram) -> Hlsl {
     }
     hlsl.options.extend(program.options.iter().flat_map(|option| option.split(' ')).map(str::to_owned));
     hlsl.lines.extend(program.missing.iter().map(|what| line(&format!("// not in this text: {what}"))));
-    hlsl.unknown.extend(program.missing.iter().cloned());
+    hlsl.lines.extend(naming.missing.iter().map(|what| line(&format!("// not in this text: {what}"))));
+    hlsl.unknown.extend(program.missing.iter().chain(&naming.missing).cloned());
     hlsl.lines.extend(state_objects.into_iter().chain(declared).map(|text| line(&text)));
     helpers.sort_unstable();
     helpers.dedup();

@@ -217,6 +217,9 @@ impl Writer<'_> {
         if let Some([x, y, z]) = attributes.threads {
             lines.push(format!("[numthreads({x}, {y}, {z})]"));
         }
+        if attributes.includes_helper_lanes {
+            lines.push("[WaveOpsIncludeHelperLanes]".into());
+        }
         if attributes.has_early_depth && stage == Stage::Pixel {
             lines.push("[earlydepthstencil]".into());
         }

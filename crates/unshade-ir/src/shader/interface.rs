@@ -335,6 +335,8 @@ pub struct Attributes {
     pub max_primitives: Option<u32>,
     /// The number of instances of a geometry shader.
     pub instances: Option<u32>,
+    /// Whether operations of waves include lanes of pixels outside of primitives.
+    pub includes_helper_lanes: bool,
     /// Whether depth is tested before the shader.
     pub has_early_depth: bool,
     /// The clauses of the root signature, as text.
