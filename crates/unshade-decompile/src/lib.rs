@@ -61,6 +61,7 @@ pub mod objects;
 pub mod pass;
 mod prepared;
 pub mod range;
+mod root_signature;
 pub mod sass;
 pub mod schedule;
 pub mod shader;

@@ -523,5 +523,5 @@ fn data_type(
 
 fn push(structure: &mut StructType, name: String, offset: u32, ty: DataType, structs: &StructTypes) {
     structure.size = structure.size.max(offset.saturating_add(Packing::Constant.size(&ty, structs)));
-    structure.fields.push(StructField { name, offset, ty, semantic: None });
+    structure.fields.push(StructField { name, offset, ty, semantic: None, access: None });
 }

@@ -4,12 +4,13 @@ use super::LiftError;
 use super::resources::{self, Bindings};
 use super::signature::{Elements, Range};
 use std::collections::{HashMap, HashSet};
-use unshade_dxbc::names::FIRST_PATCH;
 use unshade_dxbc::operand::{Components, OperandKind};
 use unshade_dxbc::{Instruction, Program, opcode::Opcode};
 use unshade_dxcontainer::Container;
 use unshade_ir::shader::data_type::{DataType, Scalar, ScalarKind, StructField, StructType};
-use unshade_ir::shader::interface::{Attributes, ShaderProgram, Stage, Variable, VariableSpace};
+use unshade_ir::shader::interface::{
+    Attributes, ShaderProgram, Stage, Variable, VariableSpace, patch_points,
+};
 use unshade_ir::shader::{OperandKind as Kind, ShaderOp};
 use unshade_ir::{Function, Key, Op, Space, ValueId, VariableId};
 
@@ -113,8 +114,7 @@ impl Interface {
             "dcl_inputprimitive" => {
                 let names = ["", "point", "line", "triangle", "", "", "lineadj", "triangleadj"];
                 attributes.input_primitive = name(&names, control(6));
-                let patch = control(6).checked_sub(FIRST_PATCH - 1).filter(|count| *count > 0);
-                attributes.input_control_points = attributes.input_control_points.or(patch);
+                attributes.input_control_points = patch_points(control(6));
             }
             "dcl_outputtopology" => {
                 let names = ["", "PointStream", "", "LineStream", "", "TriangleStream"];
@@ -211,6 +211,7 @@ impl Interface {
                     offset: 4 * number,
                     ty: word(),
                     semantic: None,
+                    access: None,
                 };
                 let fields = (0..words).map(field).collect();
                 DataType::Struct(shader.structs.push(StructType {

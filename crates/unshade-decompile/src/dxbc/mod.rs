@@ -91,6 +91,10 @@ pub fn lift(container: &Container<'_>) -> Result<ShaderProgram, LiftError> {
     let interface = Interface::read(container, &program, &mut shader)?;
     phases::lift(&program, &interface, &mut shader)?;
     declarations::type_variables(&mut shader);
+    let signature = crate::root_signature::of_container(container, &mut shader.missing);
+    if let Some(entry) = shader.functions.first_mut() {
+        entry.attributes.root_signature = signature;
+    }
     Ok(shader)
 }
 

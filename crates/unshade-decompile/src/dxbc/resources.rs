@@ -17,6 +17,7 @@ use unshade_dxbc::operand::OperandKind;
 use unshade_dxbc::{Instruction, Program};
 use unshade_dxcontainer::rdef::{self, InputType, ResourceDefinitions};
 use unshade_dxcontainer::{Container, PartData};
+use unshade_ir::shader::Signedness;
 use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructType, StructTypes};
 use unshade_ir::shader::interface::{Binding, Resource, ResourceClass, ShaderProgram, Shape};
 use unshade_ir::{IdVec, ResourceId};
@@ -274,6 +275,15 @@ fn returned(number: u32) -> Scalar {
     }
 }
 
+/// Returns whether a resource returns numbers from 0 or from -1 to 1.
+fn normalized(number: u32) -> Option<Signedness> {
+    match number {
+        1 => Some(Signedness::Unsigned),
+        2 => Some(Signedness::Signed),
+        _ => None,
+    }
+}
+
 /// Returns the resource of a binding; `None` if it is no resource of the language.
 fn defined(
     definitions: &ResourceDefinitions,
@@ -316,6 +326,7 @@ fn defined(
         _ => {
             let columns = (fields.flags.0 >> 2 & 3) as u16 + 1;
             resource.element = Some(DataType::vector(returned(fields.return_type), columns));
+            resource.is_normalized = normalized(fields.return_type);
         }
     }
     Some(resource)

@@ -143,7 +143,7 @@ pub(super) trait PushField {
 impl PushField for StructType {
     fn push(&mut self, name: String, offset: u32, ty: DataType, packing: Packing, structs: &StructTypes) {
         self.size = self.size.max(offset.saturating_add(packing.size(&ty, structs)));
-        self.fields.push(StructField { name, offset, ty, semantic: None });
+        self.fields.push(StructField { name, offset, ty, semantic: None, access: None });
     }
 }
 

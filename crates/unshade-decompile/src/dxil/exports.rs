@@ -68,6 +68,17 @@ pub(super) fn kinds(name: &str) -> Option<(Option<ScalarKind>, Vec<Option<Scalar
     Some((result, parameters))
 }
 
+/// Returns what a mangled name says of types that a module does not: such a name can't be made again.
+pub(super) fn lost(name: &str) -> Option<&'static str> {
+    let is_of_one_lane = name
+        .split("?$vector@")
+        .skip(1)
+        .any(|rest| rest.split_once("@@").is_some_and(|(vector, _)| vector.ends_with("$00")));
+    let known = [("$min12i", "min12int"), ("$min10f", "min10float"), ("U?$", "structures of templates")];
+    let found = known.iter().find(|(letters, _)| name.contains(letters)).map(|(_, what)| *what);
+    found.or(is_of_one_lane.then_some("vectors of one lane"))
+}
+
 /// Maximum nesting depth of types in a name.
 const MAX_DEPTH: usize = 16;
 
@@ -196,6 +207,15 @@ mod tests {
         let found = kinds("\u{1}?index@@YA$$BY09V?$vector@_N$01@@Y09V1@H_N@Z");
         assert_eq!(found, Some((Some(Bool), vec![Some(Bool), Some(Signed), Some(Bool)])));
         assert_eq!(kinds("?f@@YAMXZ"), Some((Some(Float), vec![None])));
+    }
+
+    #[test]
+    fn types_that_modules_lack_are_found() {
+        assert_eq!(lost("?f@@YAMM$min12i@@Z"), Some("min12int"));
+        assert_eq!(lost("?f@@YA?AU?$LongVecTpl@$04@@XZ"), Some("structures of templates"));
+        assert_eq!(lost("?f@@YAXV?$vector@M$01@@@Z"), None);
+        assert_eq!(lost("?f@@YAXV?$vector@M$00@@@Z"), Some("vectors of one lane"));
+        assert_eq!(lost("?f@@YAMIV?$vector@_N$01@@@Z"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::exports;
 use super::instruction::binary_operator;
 use super::interface;
 use super::node;
+use super::options;
 use super::types::TypeReader;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
@@ -76,9 +77,11 @@ pub(super) fn lift_all(
         let function = shared.lift(index, entry);
         shared.program.functions.push(function);
     }
+    shared.mark_constructors();
     for index in std::mem::take(&mut shared.externals) {
         let symbol = &module.functions[index as usize].symbol;
         let name = String::from_utf8_lossy(&symbol.name).into_owned();
+        shared.check_name(&name);
         let (parameters, result) = shared.parameters(index as usize, symbol.ty);
         let function =
             ShaderFunction { name, is_declared: true, parameters, result, ..ShaderFunction::default() };
@@ -109,24 +112,67 @@ impl<'m> Shared<'m, '_> {
     /// Makes variables of global variables, except those that stand for resources.
     fn add_globals(&mut self) {
         for (index, global) in (0..).zip(&self.module.globals) {
-            if self.resource_variables.contains_key(&global.symbol.value) {
+            // Lists for linkers are no variables.
+            let is_list = global.symbol.name.starts_with(b"llvm.");
+            if is_list || self.resource_variables.contains_key(&global.symbol.value) {
                 continue;
             }
             let space = match global.symbol.address_space {
                 3 => VariableSpace::Group,
                 _ if global.constant => VariableSpace::Constant,
-                _ => VariableSpace::Thread,
+                _ => VariableSpace::Static,
             };
             let ty =
                 self.types.data_type(global.symbol.ty, None, Packing::Structured, &mut self.program.structs);
             let mut values = Vec::new();
-            if let Some(initializer) = global.initializer {
+            let has_value = |id: LlvmValue| {
+                let constant = self.module.constant(None, id).map(|(constant, _)| constant);
+                !matches!(constant, Some(Constant::Undef | Constant::Null) | None)
+            };
+            let is_constant = space == VariableSpace::Constant;
+            if let Some(initializer) = global.initializer.filter(|id| is_constant || has_value(*id)) {
                 self.flatten(initializer, &mut values, 0);
             }
             let ty = if space == VariableSpace::Constant { as_unsigned_if_raw(ty) } else { ty };
             let name = variable_name(&global.symbol.name);
             let id = self.program.variables.push(Variable { name, space, ty, values });
             self.globals.insert(index, id);
+        }
+    }
+
+    /// Marks the functions that compute the initial values of static variables. Entry points of a library have their code
+    /// inside already, and the text runs it again: so it may do nothing but read, and set variables.
+    fn mark_constructors(&mut self) {
+        let Some(list) = self.module.globals.iter().find(|global| global.symbol.name == b"llvm.global_ctors")
+        else {
+            return;
+        };
+        let mut found = Vec::new();
+        list.initializer.into_iter().for_each(|id| self.referred_functions(id, &mut found, 0));
+        for name in found.iter().filter_map(|index| self.names.get(index)) {
+            let known = self.program.functions.iter_mut().find(|function| function.name == *name);
+            let Some(function) = known else { continue };
+            let code = &function.function;
+            let mut effects = code.blocks.iter().flat_map(|block| &block.effects);
+            if effects.all(|effect| matches!(code.op(*effect), Op::Store(_)) || !code.op(*effect).is_kept()) {
+                function.is_constructor = true;
+            } else {
+                self.program.missing.push(format!("that {name} computes initial values"));
+            }
+        }
+    }
+
+    /// Appends the functions that a constant refers to.
+    fn referred_functions(&self, id: LlvmValue, out: &mut Vec<u32>, depth: usize) {
+        if let Some(ValueKind::Function(index)) = self.module.value(None, id).map(|value| value.kind) {
+            out.push(index);
+        }
+        if let Some((Constant::Aggregate(slice), constants)) = self.module.constant(None, id)
+            && depth < 4
+        {
+            for &element in constants.values(slice) {
+                self.referred_functions(element, out, depth + 1);
+            }
         }
     }
 
@@ -194,6 +240,8 @@ impl<'m> Shared<'m, '_> {
             let kind = entry.properties.kind.map(interface::stage);
             lifted.stage = Some(kind.unwrap_or(self.program.stage));
             lifted.attributes = interface::attributes(entry, self.dxil);
+            lifted.attributes.includes_helper_lanes =
+                options::texts(self.module, index).any(|(name, _)| name == options::HELPER_LANES);
             lifted.attributes.max_tessellation_factor = entry.properties.max_tessellation_factor;
             lifted.attributes.patch_function = entry.properties.patch_function.and_then(|function| {
                 let order = self.function_order();
@@ -204,6 +252,9 @@ impl<'m> Shared<'m, '_> {
             && entry.is_none()
             && patch_of.is_none()
             && !symbol.linkage.is_local();
+        if lifted.is_exported {
+            self.check_name(&lifted.name);
+        }
         let (parameters, result) = self.parameters(index, symbol.ty);
         lifted.parameters = parameters;
         lifted.result = result;
@@ -219,6 +270,14 @@ impl<'m> Shared<'m, '_> {
             lifted.attributes.node = Some(attributes);
         }
         lifted
+    }
+
+    /// Names what the name of a function has that its type does not: other libraries refer to it by this name.
+    fn check_name(&mut self, name: &str) {
+        if let Some(what) = exports::lost(name) {
+            let name = name.trim_start_matches('\u{1}').escape_debug().to_string();
+            self.program.missing.push(format!("{what} in the name {name}"));
+        }
     }
 
     /// Returns the parameters and the result of a function type.
@@ -288,6 +347,8 @@ pub(super) enum Lifted {
     Value(ValueId),
     /// A structure with two members.
     Pair(ValueId, ValueId),
+    /// Words of numbers of 64 bits that are loaded whole: the words, and the load, which has the status.
+    Words(ValueId, ValueId),
     /// A handle of the descriptor heap without its properties: index, and whether it differs between lanes.
     HeapIndex(ValueId),
 }
@@ -463,7 +524,10 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
     /// Returns a value as one.
     pub(super) fn value(&mut self, id: LlvmValue) -> ValueId {
         match self.lifted(id) {
-            Lifted::Value(value) | Lifted::Pair(value, _) | Lifted::HeapIndex(value) => value,
+            Lifted::Value(value)
+            | Lifted::Pair(value, _)
+            | Lifted::Words(value, _)
+            | Lifted::HeapIndex(value) => value,
         }
     }
 

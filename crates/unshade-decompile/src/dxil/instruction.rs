@@ -560,6 +560,10 @@ impl Lifter<'_, '_, '_, '_> {
                     second
                 }
             }
+            Lifted::Words(words, load) => match u8::try_from(index) {
+                Ok(index @ 0..4) => lane(&mut self.function, self.block, self.address, words, index),
+                _ => self.add(Op::Result(1), width, lanes, &[load]),
+            },
             Lifted::Value(value) | Lifted::HeapIndex(value) => {
                 let count = self.function.lanes(value);
                 // Vectors that are loaded whole are the first member.
@@ -641,8 +645,8 @@ impl Lifter<'_, '_, '_, '_> {
         let value = match row.meaning {
             Meaning::Bits => inputs.first().copied().unwrap_or_else(|| self.undefined(width, lanes)),
             Meaning::Operator(op) => self.add(op, width, lanes, &inputs),
-            Meaning::Shader(ShaderOp::CompareExchangeResource) if width == 64 => {
-                inputs[0] = self.wide_handle(inputs[0]);
+            Meaning::Shader(ShaderOp::CompareExchangeResource) => {
+                inputs[0] = self.atomic_handle(inputs[0], width);
                 self.shader(ShaderOp::CompareExchangeResource, width, lanes, &inputs)
             }
             Meaning::Shader(op) => self.shader(op, width, lanes, &inputs),
@@ -727,13 +731,13 @@ impl Lifter<'_, '_, '_, '_> {
                 let coordinates = self.group(operands.get(2..5)?);
                 let offset = self.group(operands.get(5..8)?);
                 let inputs = [value(self, 0), coordinates, value(self, 1), offset];
-                return Some(self.load_typed(ShaderOp::LoadTexture, width, lanes, &inputs));
+                return self.load_texels(ShaderOp::LoadTexture, (width, lanes), &inputs, instruction);
             }
             67 | 225 => {
                 let coordinates = self.group(operands.get(1..4)?);
                 let stored = self.stored(operands.get(4..8)?, u64::MAX);
                 let handle = value(self, 0);
-                let stored = self.stored_typed(handle, stored);
+                let stored = self.texels(handle, stored);
                 let sample = match operands.get(9) {
                     Some(sample) => self.value(*sample),
                     None => self.undefined(32, 1),
@@ -745,13 +749,13 @@ impl Lifter<'_, '_, '_, '_> {
                 let inputs = [value(self, 0), value(self, 1)];
                 return Some(self.shader(ShaderOp::LoadConstantAt, width, lanes, &inputs));
             }
-            68 => return self.load_buffer(operands, width, lanes),
+            68 => return self.load_buffer(operands, width, lanes, instruction),
             139 => {
                 let mask = number(self, 3);
                 let lanes = (mask & 15).count_ones().max(1) as u16;
-                return self.load_buffer(operands, width, lanes);
+                return self.load_buffer(operands, width, lanes, instruction);
             }
-            303 => return self.load_buffer(operands, width, lanes),
+            303 => return self.load_buffer(operands, width, lanes, instruction),
             69 | 140 => {
                 let mask = number(self, 7);
                 let stored = self.stored(operands.get(3..7)?, mask);
@@ -765,8 +769,7 @@ impl Lifter<'_, '_, '_, '_> {
                 let op = *RESOURCE_ATOMICS.get(usize::try_from(number(self, 1)).ok()?)?;
                 let coordinates = self.group(operands.get(2..5)?);
                 let handle = value(self, 0);
-                let handle = if width == 64 { self.wide_handle(handle) } else { handle };
-                let inputs = [handle, coordinates, value(self, 5)];
+                let inputs = [self.atomic_handle(handle, width), coordinates, value(self, 5)];
                 return Some(self.shader(ShaderOp::AtomicResource(op), width, lanes, &inputs));
             }
             119 => ShaderOp::WaveReduce(

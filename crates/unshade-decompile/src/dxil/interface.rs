@@ -2,9 +2,9 @@
 
 use super::types::{TypeReader, scalar_of};
 use crate::ir::shader::Signedness;
-use crate::ir::shader::data_type::{DataType, Packing, StructTypes};
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes};
 use crate::ir::shader::interface::{
-    Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage,
+    Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage, patch_points,
 };
 use unshade_dxcontainer::dxil::entry::EntryPoint;
 use unshade_dxcontainer::dxil::resource::{self, SamplerKind};
@@ -81,10 +81,11 @@ const DOMAINS: [&str; 4] = ["", "isoline", "tri", "quad"];
 const PARTITIONINGS: [&str; 5] = ["", "integer", "pow2", "fractional_odd", "fractional_even"];
 const TESSELLATOR_OUTPUTS: [&str; 5] = ["", "point", "line", "triangle_cw", "triangle_ccw"];
 const PRIMITIVES: [&str; 8] = ["", "point", "line", "triangle", "", "", "lineadj", "triangleadj"];
-/// The number of the primitive before those that are patches of one control point and more.
-const BEFORE_PATCHES: u32 = 7;
 const STREAMS: [(u32, &str); 3] = [(1, "PointStream"), (3, "LineStream"), (5, "TriangleStream")];
 const MESH_OUTPUTS: [&str; 3] = ["", "line", "triangle"];
+
+/// The flag of programs whose depth is tested before the shader runs.
+const EARLY_DEPTH: u32 = 3;
 
 /// Translates the properties of an entry point.
 pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
@@ -100,16 +101,16 @@ pub(super) fn attributes(entry: &EntryPoint, dxil: &DxilModule) -> Attributes {
         partitioning: named("TessellatorPartitioning", &PARTITIONINGS),
         output_topology: named("TessellatorOutputPrimitive", &TESSELLATOR_OUTPUTS)
             .or_else(|| named("MeshOutputTopology", &MESH_OUTPUTS)),
-        input_control_points: value("InputControlPointCount")
-            .or_else(|| value("InputPrimitive")?.checked_sub(BEFORE_PATCHES).filter(|count| *count > 0)),
         output_control_points: value("OutputControlPointCount"),
         max_tessellation_factor: value("MaxTessellationFactor"),
         input_primitive: named("InputPrimitive", &PRIMITIVES),
+        input_control_points: value("InputControlPointCount")
+            .or_else(|| patch_points(value("InputPrimitive")?)),
         max_vertices: value("MaxVertexCount").or_else(|| value("MaxOutputVertices")),
         max_primitives: value("MaxOutputPrimitives"),
         instances: value("InstanceCount"),
         group_shared_limit: entry.properties.group_shared_limit,
-        has_early_depth: dxil.has_flag(3),
+        has_early_depth: dxil.has_flag(EARLY_DEPTH) || entry.properties.flags >> EARLY_DEPTH & 1 != 0,
         ..Attributes::default()
     };
     if let (Some(mask), Some(topology)) = (value("OutputStreamMask"), value("OutputTopology")) {
@@ -156,6 +157,22 @@ pub(super) fn class(class: resource::ResourceClass) -> ResourceClass {
     }
 }
 
+/// The kind of sampler feedback that tells which regions were used.
+pub(super) const MIP_REGION_USED: u32 = 1;
+
+/// Returns whether the numbers of a component type are from 0 or from -1 to 1; `None` if they may be any.
+pub(super) fn normalized(component: ComponentType) -> Option<Signedness> {
+    match component {
+        ComponentType::SNORM_F16 | ComponentType::SNORM_F32 | ComponentType::SNORM_F64 => {
+            Some(Signedness::Signed)
+        }
+        ComponentType::UNORM_F16 | ComponentType::UNORM_F32 | ComponentType::UNORM_F64 => {
+            Some(Signedness::Unsigned)
+        }
+        _ => None,
+    }
+}
+
 /// Translates a resource, of the module that the types are of.
 pub(super) fn resource(
     found: &resource::Resource,
@@ -176,8 +193,8 @@ pub(super) fn resource(
         }
         Shape::StructuredBuffer => structured_element(types, ty, structs),
         _ => found.element.map(|component| {
-            let scalar = super::wide::scalar(types, ty).unwrap_or_else(|| types.component(component));
-            DataType::vector(scalar, lanes_of(types, ty))
+            let (lanes, wide) = texel(types, ty);
+            DataType::vector(wide.unwrap_or_else(|| types.component(component)), lanes)
         }),
     };
     let member = match shape {
@@ -186,7 +203,6 @@ pub(super) fn resource(
     };
     let is_object = member.is_some();
     let element = member.or(element);
-    let normalized = found.element.and_then(normalized);
     let size = found.size.or(found.stride).unwrap_or(0);
     let binding = Binding { register: found.lower_bound, space: found.space, count: found.count };
     Resource {
@@ -199,10 +215,11 @@ pub(super) fn resource(
         size,
         is_coherent: found.access.globally_coherent,
         is_ordered: found.access.rasterizer_ordered,
+        is_reorder_coherent: found.access.reorder_coherent,
+        is_normalized: found.element.and_then(normalized),
+        tracks_used_regions: found.feedback == Some(MIP_REGION_USED),
         has_counter: found.access.counter,
         has_register: true,
-        normalized,
-        records_regions: found.feedback == Some(1),
         is_object: name.starts_with("ConstantBuffer<")
             || name.starts_with("TextureBuffer<")
             || found.count != Some(1)
@@ -217,19 +234,6 @@ fn only_member(element: Option<&DataType>, name: &[u8], structs: &StructTypes) -
     match structs[*id].fields.as_slice() {
         [field] if field.name.as_bytes() == name && matches!(field.ty, DataType::Struct(_)) => {
             Some(field.ty.clone())
-        }
-        _ => None,
-    }
-}
-
-/// Returns the signedness of the integers that represent the numbers of a component.
-fn normalized(component: ComponentType) -> Option<Signedness> {
-    match component {
-        ComponentType::SNORM_F16 | ComponentType::SNORM_F32 | ComponentType::SNORM_F64 => {
-            Some(Signedness::Signed)
-        }
-        ComponentType::UNORM_F16 | ComponentType::UNORM_F32 | ComponentType::UNORM_F64 => {
-            Some(Signedness::Unsigned)
         }
         _ => None,
     }
@@ -259,12 +263,22 @@ fn structured_element(
     Some(types.data_type(field, annotation.as_ref(), Packing::Structured, structs))
 }
 
-/// Returns the number of lanes of a texture's elements: its type is a structure whose first field has their type.
-fn lanes_of(types: &TypeReader<'_, '_>, ty: TypeId) -> u16 {
-    let Type::Struct(object) = types.module.types.get(ty) else { return 4 };
-    let Some(&first) = types.module.types.elements(object.fields).first() else { return 4 };
-    match types.module.types.get(first) {
-        Type::Vector { count, .. } => u16::try_from(count).unwrap_or(4),
-        _ => 1,
-    }
+/// Returns the number of lanes of the elements of a typed resource, and their type if they have 64 bits: the metadata says
+/// that these are words. The resource's type is a structure whose first field has their type.
+fn texel(types: &TypeReader<'_, '_>, ty: TypeId) -> (u16, Option<Scalar>) {
+    let all = &types.module.types;
+    let Type::Struct(object) = all.get(ty) else { return (4, None) };
+    let Some(&first) = all.elements(object.fields).first() else { return (4, None) };
+    let (lanes, number) = match all.get(first) {
+        Type::Vector { count, element, .. } => (u16::try_from(count).unwrap_or(4), element),
+        _ => (1, first),
+    };
+    let is_unsigned = types.struct_name(ty).is_some_and(|name| name.contains("unsigned"));
+    let wide = match all.get(number) {
+        Type::Double => Some(ScalarKind::Float),
+        Type::Integer(64) if is_unsigned => Some(ScalarKind::Unsigned),
+        Type::Integer(64) => Some(ScalarKind::Signed),
+        _ => None,
+    };
+    (lanes, wide.map(|kind| Scalar::new(kind, 64)))
 }

@@ -18,11 +18,14 @@ mod instruction;
 mod interface;
 mod node;
 mod operation;
+mod options;
 mod resource;
+mod state;
+#[cfg(test)]
+mod tests;
 mod types;
-mod wide;
 
-use crate::ir::shader::interface::ShaderProgram;
+use crate::ir::shader::interface::{ShaderProgram, Stage};
 use unshade_core::{Error, ErrorKind, Result};
 use unshade_dxcontainer::Container;
 use unshade_dxcontainer::dxil::{DxilModule, main_part};
@@ -46,5 +49,12 @@ pub fn lift(container: &Container<'_>) -> Result<ShaderProgram> {
     };
     let described = reflection.as_ref().map(|module| (module, DxilModule::read(module, 0)));
     let described = described.as_ref().map(|(module, dxil)| (*module, dxil));
-    Ok(function::lift_all(&module, &dxil, described))
+    let mut program = function::lift_all(&module, &dxil, described);
+    let signature = crate::root_signature::of_container(container, &mut program.missing);
+    if let Some(entry) = program.functions.first_mut().filter(|_| program.stage != Stage::Library) {
+        entry.attributes.root_signature = signature;
+    }
+    state::add(container, &mut program);
+    options::add(&module, &dxil, &mut program);
+    Ok(program)
 }

@@ -145,7 +145,13 @@ fn words(io: &NodeIo, structs: &mut StructTypes) -> crate::ir::StructId {
             let ty = grid_type(grid);
             let end = grid[0].saturating_add(Packing::Structured.size(&ty, structs));
             fill(&mut fields, 0, grid[0], io.alignment);
-            fields.push(StructField { name: "grid".into(), offset: grid[0], ty, semantic: None });
+            fields.push(StructField {
+                name: "grid".into(),
+                offset: grid[0],
+                ty,
+                semantic: None,
+                access: None,
+            });
             fill(&mut fields, end, size, io.alignment);
         }
         _ => fill(&mut fields, 0, size, io.alignment),
@@ -181,7 +187,7 @@ fn fill(fields: &mut Vec<StructField>, mut from: u32, to: u32, alignment: u32) {
         }
         let word = DataType::Scalar(Scalar::new(ScalarKind::Unsigned, bits));
         let ty = if count == 1 { word } else { DataType::Array(Box::new(word), count) };
-        fields.push(StructField { name: format!("m{from}"), offset: from, ty, semantic: None });
+        fields.push(StructField { name: format!("m{from}"), offset: from, ty, semantic: None, access: None });
         from += count * bytes;
     }
 }

@@ -6,8 +6,9 @@
 use super::function::{HANDLE, Lifted, Lifter};
 use super::interface;
 use crate::ir::shader::ShaderOp;
-use crate::ir::shader::data_type::{DataType, Scalar, StructField, StructType};
+use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind, StructField, StructType};
 use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
+use crate::ir::shader::vector::{gather, lane, source};
 use crate::ir::{Op, ResourceId, ValueId};
 use unshade_dxcontainer::dxil::{ComponentType, SamplerKind, resource};
 use unshade_dxcontainer::psv0::ResourceKind;
@@ -126,7 +127,9 @@ impl Lifter<'_, '_, '_, '_> {
     fn annotated(&mut self, operands: &[LlvmValue]) -> Option<ValueId> {
         let index = match self.lifted(*operands.first()?) {
             Lifted::HeapIndex(index) => index,
-            Lifted::Value(handle) | Lifted::Pair(handle, _) => return Some(handle),
+            Lifted::Value(handle) | Lifted::Pair(handle, _) | Lifted::Words(handle, _) => {
+                return Some(handle);
+            }
         };
         let (constant, constants) = self.shared.module.constant(Some(self.body), *operands.get(1)?)?;
         let words: Vec<u64> = match constant {
@@ -162,7 +165,7 @@ impl Lifter<'_, '_, '_, '_> {
         let known = structs.entries().find(|(_, known)| known.name == name).map(|(id, _)| id);
         let id = known.unwrap_or_else(|| {
             let ty = DataType::Array(Box::new(element), count);
-            let field = StructField { name: "words".into(), offset: 0, ty, semantic: None };
+            let field = StructField { name: "words".into(), offset: 0, ty, semantic: None, access: None };
             structs.push(StructType { name, fields: vec![field], size })
         });
         DataType::Struct(id)
@@ -195,28 +198,156 @@ impl Lifter<'_, '_, '_, '_> {
         Some(self.resource_handle(resource, index))
     }
 
-    /// Returns the shape of the resource of a handle.
-    fn shape_of(&self, handle: ValueId) -> Option<Shape> {
+    /// Returns the resource of a handle.
+    fn resource_of(&self, handle: ValueId) -> Option<&Resource> {
         if self.function.op(handle) != Op::Shader(ShaderOp::Handle) {
             return None;
         }
         let number = self.function.number(self.function.input(handle, 0))?;
-        Some(self.shared.program.resources.get(ResourceId::new(u32::try_from(number).ok()?))?.shape)
+        self.shared.program.resources.get(ResourceId::new(u32::try_from(number).ok()?))
+    }
+
+    /// Returns the shape of the resource of a handle.
+    fn shape_of(&self, handle: ValueId) -> Option<Shape> {
+        Some(self.resource_of(handle)?.shape)
+    }
+
+    /// Returns the handle for an atomic operation. Nothing but that operation says that a typed resource of the descriptor
+    /// heap has elements of 64 bits; others with the same properties have words.
+    pub(super) fn atomic_handle(&mut self, handle: ValueId, width: u8) -> ValueId {
+        let Some(resource) = self.resource_of(handle).filter(|resource| resource.binding.is_none()) else {
+            return handle;
+        };
+        let mut wide = resource.clone();
+        match &mut wide.element {
+            Some(DataType::Scalar(scalar)) if width == 64 && scalar.bits == 32 => scalar.bits = width,
+            _ => return handle,
+        }
+        let resources = &mut self.shared.program.resources;
+        let known = resources.entries().find(|(_, known)| **known == wide).map(|(id, _)| id);
+        let resource = known.unwrap_or_else(|| resources.push(wide));
+        let index = self.function.input(handle, 1);
+        self.resource_handle(resource, index)
+    }
+
+    /// Returns the type of the elements of a typed resource, and their number, if they have 64 bits.
+    fn wide_element(&self, handle: ValueId) -> Option<(Scalar, u16)> {
+        match self.resource_of(handle)?.element.as_ref()? {
+            DataType::Scalar(scalar) if scalar.bits == 64 => Some((*scalar, 1)),
+            DataType::Vector(scalar, lanes @ 1..=2) if scalar.bits == 64 => Some((*scalar, *lanes)),
+            _ => None,
+        }
+    }
+
+    /// Lifts a load of texels. Machine code loads numbers of 64 bits as two words each.
+    pub(super) fn load_texels(
+        &mut self,
+        op: ShaderOp,
+        (width, lanes): (u8, u16),
+        inputs: &[ValueId],
+        instruction: &Instruction,
+    ) -> Option<ValueId> {
+        let Some((scalar, count)) = self.wide_element(inputs[0]).filter(|_| width == 32) else {
+            return Some(self.shader(op, width, lanes, inputs));
+        };
+        let load = self.shader(op, 64, count, inputs);
+        let mut words = Vec::new();
+        for index in 0..count {
+            let number = lane(&mut self.function, self.block, self.address, load, index as u8);
+            words.extend(self.words_of(number, scalar));
+        }
+        words.resize_with(4, || self.function.constant(0, 32));
+        let words = gather(&mut self.function, self.block, self.address, &words);
+        self.values.insert(instruction.result, Lifted::Words(words, load));
+        None
+    }
+
+    /// Returns the words of a number of 64 bits, the lower one first.
+    fn words_of(&mut self, number: ValueId, scalar: Scalar) -> [ValueId; 2] {
+        if scalar.kind == ScalarKind::Float {
+            let split = self.shader(ShaderOp::SplitDouble, 32, 2, &[number]);
+            return [0, 1].map(|index| lane(&mut self.function, self.block, self.address, split, index));
+        }
+        let count = self.function.constant(32, 64);
+        let high = self.add(Op::Shr, 64, 1, &[number, count]);
+        [number, high].map(|number| self.add(Op::Low, 32, 1, &[number]))
+    }
+
+    /// Returns the double whose words these are.
+    fn split_double(&self, low: ValueId, high: ValueId) -> Option<ValueId> {
+        let ((split, 0), (same, 1)) = (source(&self.function, low)?, source(&self.function, high)?) else {
+            return None;
+        };
+        let is_split = split == same && self.function.op(split) == Op::Shader(ShaderOp::SplitDouble);
+        is_split.then(|| self.function.input(split, 0))
+    }
+
+    /// Returns the integer whose words these are.
+    fn split_integer(&self, low: ValueId, high: ValueId) -> Option<ValueId> {
+        let function = &self.function;
+        let narrowed = |value: ValueId| (function.op(value) == Op::Low).then(|| function.input(value, 0));
+        let (number, shifted) = (narrowed(low)?, narrowed(high)?);
+        let is_high = matches!(function.op(shifted), Op::Shr | Op::Sar)
+            && function.input(shifted, 0) == number
+            && function.number(function.input(shifted, 1)) == Some(32);
+        (is_high && function.width(number) == 64).then_some(number)
+    }
+
+    /// Returns what is stored to a typed resource: words as numbers of 64 bits, if it has such.
+    pub(super) fn texels(&mut self, handle: ValueId, stored: ValueId) -> ValueId {
+        let Some((scalar, count)) = self.wide_element(handle) else { return stored };
+        if self.function.width(stored) != 32 {
+            return stored;
+        }
+        let mut numbers = Vec::new();
+        for index in 0..count {
+            let [low, high] = [0, 1].map(|half| {
+                lane(&mut self.function, self.block, self.address, stored, 2 * index as u8 + half)
+            });
+            numbers.push(self.number_of(low, high, scalar));
+        }
+        gather(&mut self.function, self.block, self.address, &numbers)
+    }
+
+    /// Returns the number of 64 bits with two words: the one that they were taken from, or a new one.
+    fn number_of(&mut self, low: ValueId, high: ValueId, scalar: Scalar) -> ValueId {
+        let known = self.split_double(low, high).or_else(|| self.split_integer(low, high));
+        if let Some(number) = known {
+            return number;
+        }
+        if scalar.kind == ScalarKind::Float {
+            return self.shader(ShaderOp::MakeDouble, 64, 1, &[low, high]);
+        }
+        let [low, high] = [low, high].map(|word| self.add(Op::ZeroExtend, 64, 1, &[word]));
+        if self.function.number(high) == Some(0) {
+            return low;
+        }
+        let count = self.function.constant(32, 64);
+        let high = self.add(Op::Shl, 64, 1, &[high, count]);
+        self.add(Op::Or, 64, 1, &[low, high])
     }
 
     /// Lifts a load from a typed, byte address or structured buffer: handle, index, offset.
-    pub(super) fn load_buffer(&mut self, operands: &[LlvmValue], width: u8, lanes: u16) -> Option<ValueId> {
+    pub(super) fn load_buffer(
+        &mut self,
+        operands: &[LlvmValue],
+        width: u8,
+        lanes: u16,
+        instruction: &Instruction,
+    ) -> Option<ValueId> {
         let handle = self.value(*operands.first()?);
         let index = self.value(*operands.get(1)?);
         let (op, inputs) = match self.shape_of(handle) {
             Some(Shape::StructuredBuffer) => {
                 (ShaderOp::LoadStructured, vec![handle, index, self.value(*operands.get(2)?)])
             }
-            Some(Shape::Buffer) => (ShaderOp::LoadBuffer, vec![handle, index]),
+            Some(Shape::Buffer) => {
+                return self.load_texels(ShaderOp::LoadBuffer, (width, lanes), &[handle, index], instruction);
+            }
             Some(Shape::TextureBuffer) => (ShaderOp::LoadConstant, vec![handle, index]),
             _ => (ShaderOp::LoadRaw, vec![handle, index]),
         };
-        Some(self.load_typed(op, width, lanes, &inputs))
+        Some(self.shader(op, width, lanes, &inputs))
     }
 
     /// Lifts a store to such a buffer.
@@ -227,10 +358,7 @@ impl Lifter<'_, '_, '_, '_> {
             Some(Shape::StructuredBuffer) => {
                 (ShaderOp::StoreStructured, vec![handle, index, self.value(*operands.get(2)?), stored])
             }
-            Some(Shape::Buffer) => {
-                let stored = self.stored_typed(handle, stored);
-                (ShaderOp::StoreBuffer, vec![handle, index, stored])
-            }
+            Some(Shape::Buffer) => (ShaderOp::StoreBuffer, vec![handle, index, self.texels(handle, stored)]),
             _ => (ShaderOp::StoreRaw, vec![handle, index, stored]),
         };
         Some(self.shader(op, 0, 1, &inputs))
@@ -239,7 +367,8 @@ impl Lifter<'_, '_, '_, '_> {
 
 /// Returns a resource of the descriptor heap with the properties of an annotation.
 ///
-/// Bits of the first word: 0–7 kind, 8–11 alignment, 12 UAV, 13 ordered, 14 coherent, 15 comparison sampler or counter.
+/// Bits of the first word: 0–7 kind, 8–11 alignment, 12 UAV, 13 ordered, 14 coherent, 15 comparison sampler or counter, 16 reorder
+/// coherent.
 /// The second word has the bytes of a constant buffer, the stride of a structured buffer, or the type of components
 /// (bits 0–7), their number (8–15) and the number of samples (16–23).
 fn from_properties(first: u32, second: u32, is_minimum: bool) -> Resource {
@@ -254,7 +383,9 @@ fn from_properties(first: u32, second: u32, is_minimum: bool) -> Resource {
         _ => ResourceClass::ShaderResource,
     };
     let is_sized = matches!(shape, Shape::ConstantBuffer | Shape::StructuredBuffer);
-    let is_typed = !is_sized && class != ResourceClass::Sampler && shape != Shape::ByteAddressBuffer;
+    let is_feedback = matches!(shape, Shape::FeedbackTexture2D | Shape::FeedbackTexture2DArray);
+    let is_typed =
+        !is_sized && !is_feedback && class != ResourceClass::Sampler && shape != Shape::ByteAddressBuffer;
     let element = is_typed.then(|| {
         let scalar = super::types::scalar_of(ComponentType(second & 0xff), is_minimum);
         DataType::vector(scalar, (second >> 8 & 0xff).clamp(1, 4) as u16)
@@ -264,6 +395,9 @@ fn from_properties(first: u32, second: u32, is_minimum: bool) -> Resource {
         samples: if is_typed { second >> 16 & 0xff } else { 0 },
         size: if is_sized { second } else { 0 },
         is_coherent: bit(14),
+        is_reorder_coherent: bit(16),
+        is_normalized: if is_typed { interface::normalized(ComponentType(second & 0xff)) } else { None },
+        tracks_used_regions: is_feedback && second & 0xff == interface::MIP_REGION_USED,
         is_ordered: bit(13),
         has_counter: shape == Shape::StructuredBuffer && bit(15),
         is_object: true,

@@ -3,7 +3,7 @@
 use crate::ir::StructId;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{
-    DataType, Packing, Scalar, ScalarKind, StructField, StructType, StructTypes,
+    DataType, Packing, PayloadAccess, Scalar, ScalarKind, StructField, StructType, StructTypes,
 };
 use unshade_dxcontainer::dxil::annotation::Orientation;
 use unshade_dxcontainer::dxil::{ComponentType, DxilModule, FieldAnnotation, StructAnnotation};
@@ -197,7 +197,8 @@ impl<'m, 'a> TypeReader<'m, 'a> {
             end = offset.saturating_add(packing.size(&ty, structs));
             let name =
                 field.map(|field| String::from_utf8_lossy(&field.name.0).into_owned()).unwrap_or_default();
-            fields.push(StructField { name, offset, ty, semantic: None });
+            let access = self.dxil.payloads.get(&id).and_then(|all| all.get(index)).map(|bits| access(*bits));
+            fields.push(StructField { name, offset, ty, semantic: None, access });
         }
         structs[found].fields = fields;
         structs[found].size = end;
@@ -216,6 +217,13 @@ impl<'m, 'a> TypeReader<'m, 'a> {
             offset
         }
     }
+}
+
+/// Returns who accesses a member of a payload: four bits per stage, of which 1 reads and 2 writes.
+fn access(bits: u32) -> PayloadAccess {
+    let stages =
+        |bit: u32| (0..4).filter(|stage| bits >> (4 * stage + bit) & 1 != 0).map(|stage| 1_u8 << stage).sum();
+    PayloadAccess { readers: stages(0), writers: stages(1) }
 }
 
 /// Returns the type of a component.

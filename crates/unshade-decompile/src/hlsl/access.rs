@@ -318,18 +318,25 @@ impl Printer<'_> {
         Text::new(format!("{object}.Load{ty}({offset}{status})"), p::POSTFIX, kind)
     }
 
-    /// Returns the text and type of lanes at an offset of an element.
+    /// Returns the text of an element of a structured buffer; the status of its access goes to a variable.
+    fn element_text(&mut self, handle: ValueId, index: ValueId, status: Option<String>) -> String {
+        let object = self.handle(handle);
+        let index = self.index(index);
+        match status {
+            Some(status) => format!("{object}.Load({index}, {status})"),
+            None => format!("{object}[{index}]"),
+        }
+    }
+
+    /// Returns the text and type of lanes at an offset of an element, by the text of that.
     fn element_lanes(
         &mut self,
+        root: &str,
         handle: ValueId,
-        index: ValueId,
         offset: ValueId,
         lanes: u16,
         width: u8,
     ) -> Option<(String, ScalarKind)> {
-        let object = self.handle(handle);
-        let index = self.index(index);
-        let root = format!("{object}[{index}]");
         let element = self.found(handle)?.element.clone()?;
         let base = match self.function.op(offset) {
             Op::Undefined => Offset::default(),
@@ -337,12 +344,14 @@ impl Printer<'_> {
         };
         let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * self.program.bytes(width)).collect();
         let numbers = Numbers { packing: Packing::Structured, base: &base, bytes: &bytes, width };
-        self.member_lanes(&root, &element, numbers, Kind::Any)
+        self.member_lanes(root, &element, numbers, Kind::Any)
     }
 
     fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
         let (lanes, width) = (self.function.lanes(id), self.function.width(id));
-        match self.element_lanes(inputs[0], inputs[1], inputs[2], lanes, width) {
+        let status = self.status(id);
+        let root = self.element_text(inputs[0], inputs[1], status);
+        match self.element_lanes(&root, inputs[0], inputs[2], lanes, width) {
             Some((text, kind)) => Text::new(text, p::POSTFIX, kind),
             None => {
                 self.unknown.push("a member of a structured buffer".into());
@@ -806,7 +815,8 @@ impl Printer<'_> {
                 };
                 let (index, offset) = (parts[0], parts.get(1).copied().unwrap_or(parts[0]));
                 let width = self.function.width(value);
-                let lanes = self.element_lanes(handle, index, offset, 1, width);
+                let root = self.element_text(handle, index, None);
+                let lanes = self.element_lanes(&root, handle, offset, 1, width);
                 let kind = lanes.as_ref().map(|found| Scalar::new(found.1, width));
                 if lanes.is_none() {
                     self.unknown.push("a member of a structured buffer".into());

@@ -5,7 +5,7 @@ use super::names::{Names, identifier, is_function};
 use super::spelling;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::Signedness;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
+use crate::ir::shader::data_type::{DataType, Packing, PayloadAccess, Scalar, StructField, StructTypes};
 use crate::ir::shader::interface::{
     Passing, Resource, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
     VariableSpace,
@@ -27,6 +27,8 @@ pub(super) struct Naming {
     functions: FastMap<String, String>,
     /// The structure whose members have the names of a constant buffer, if they are global.
     global_members: FastMap<ResourceId, StructId>,
+    /// Names that other programs refer to and that can't be kept.
+    pub(super) missing: Vec<String>,
 }
 
 impl Naming {
@@ -74,12 +76,16 @@ impl Naming {
                 naming.name_fields(program, *structure, Some(names));
             }
         }
-        for (id, structure) in program.structs.entries() {
+        // The names of functions that other libraries call have those of structures in them: these come first.
+        let of_functions = parameter_structs(program);
+        let others = program.structs.entries().map(|(id, _)| id).filter(|id| !of_functions.contains(id));
+        for id in of_functions.iter().copied().chain(others) {
+            let structure = &program.structs[id];
             if !naming.fields.contains_key(&id) {
                 naming.name_fields(program, id, None);
             }
             let is_buffer = naming.global_members.values().any(|known| *known == id);
-            let wanted = if structure.name.is_empty() { "Data" } else { &structure.name };
+            let wanted = if structure.name.is_empty() { "Data" } else { plain_struct(&structure.name) };
             let name = if is_buffer { identifier(wanted) } else { names.take(&capitalised(wanted)) };
             naming.structs.insert(id, name);
         }
@@ -88,7 +94,7 @@ impl Naming {
                 _ if !variable.name.is_empty() => variable.name.as_str(),
                 VariableSpace::Group => "group",
                 VariableSpace::Constant => "table",
-                VariableSpace::Thread => "array",
+                VariableSpace::Thread | VariableSpace::Static => "array",
                 VariableSpace::Record => "record",
             };
             naming.variables.insert(id, names.take(wanted));
@@ -109,6 +115,9 @@ impl Naming {
             let name = plain(function);
             if entries.contains(&name) {
                 self.functions.insert(function.name.clone(), names.take(&name));
+                if function.is_exported {
+                    self.missing.push(format!("the name {name} of a function, which an entry point has"));
+                }
             }
         }
     }
@@ -192,6 +201,26 @@ impl Naming {
     }
 }
 
+/// Prefix of the names of structures that are declared as classes.
+const CLASS: &str = "class.";
+
+/// Returns the name of a structure without [`CLASS`].
+fn plain_struct(name: &str) -> &str {
+    name.strip_prefix(CLASS).unwrap_or(name)
+}
+
+/// Returns the structures of parameters and results of functions.
+fn parameter_structs(program: &ShaderProgram) -> Vec<StructId> {
+    let mut order = Vec::new();
+    for function in program.functions.iter().filter(|function| function.stage.is_none()) {
+        let parameters = function.parameters.iter().map(|parameter| &parameter.ty);
+        for ty in parameters.chain(&function.result) {
+            collect(ty, &program.structs, &mut order, 0);
+        }
+    }
+    order
+}
+
 fn capitalised(name: &str) -> String {
     name.rsplit("::").next().unwrap_or(name).to_owned()
 }
@@ -223,23 +252,46 @@ pub(super) fn function_names(program: &ShaderProgram) -> BTreeSet<String> {
 /// Returns the declarations of a program. What has no form is added to `unknown`.
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<String>) -> Vec<String> {
     let mut lines = Vec::new();
+    let in_constant_buffers = constant_structs(program, naming);
     let payloads = payloads(program);
+    let is_payload_type = |id: &StructId| {
+        let is_known = |field: &StructField| field.access.is_some();
+        payloads.contains(id) || program.structs[*id].fields.iter().any(is_known)
+    };
     for id in used_structs(program, naming) {
         let structure = &program.structs[id];
-        let is_payload = payloads.contains(&id);
+        let is_payload = is_payload_type(&id);
         let attribute = match is_payload {
             true => "[raypayload] ",
             false if tracks_sharing(program, id) => "[NodeTrackRWInputSharing] ",
             false => "",
         };
-        lines.push(format!("struct {attribute}{}", naming.structure(id)));
+        let keyword = if structure.name.starts_with(CLASS) { "class" } else { "struct" };
+        lines.push(format!("{keyword} {attribute}{}", naming.structure(id)));
         lines.push("{".into());
-        let qualifiers = if is_payload { PAYLOAD_ACCESS } else { "" };
+        let gaps = match in_constant_buffers.contains(&id) {
+            true => gaps(&structure.fields, &program.structs),
+            false => Vec::new(),
+        };
         for (index, field) in structure.fields.iter().enumerate() {
+            match gaps.get(index) {
+                Some(Some(words)) => {
+                    let at = field.offset;
+                    lines.extend((0..*words).map(|word| format!("    uint gap{at}_{word};")));
+                }
+                Some(None) => unknown.push(format!("the offset of {}", naming.field(id, index))),
+                None => {}
+            }
             let semantic =
                 field.semantic.as_ref().map_or_else(String::new, |semantic| format!(" : {semantic}"));
             let declared = naming.declare(&field.ty, naming.field(id, index));
-            lines.push(format!("    {declared}{semantic}{qualifiers};"));
+            // A structure in a payload says itself who accesses its members.
+            let is_plain = !matches!(field.ty.innermost(), DataType::Struct(inner) if is_payload_type(inner));
+            let access = match field.access.unwrap_or(ANY_ACCESS) {
+                access if is_payload && is_plain => qualifiers(access),
+                _ => String::new(),
+            };
+            lines.push(format!("    {declared}{semantic}{access};"));
         }
         lines.push("};".into());
         lines.push(String::new());
@@ -274,18 +326,44 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
                 lines.push(format!("groupshared {};", naming.declare(&variable.ty, name)));
             }
             VariableSpace::Constant => {
-                let declared = naming.declare(&variable.ty, name);
-                let mut values = variable.values.iter().copied();
-                let initial = initializer(&variable.ty, &program.structs, &mut values);
-                lines.push(format!("static const {declared} = {initial};"));
+                lines.push(format!("static const {};", initialized(program, naming, id)));
             }
-            VariableSpace::Thread | VariableSpace::Record => {}
+            VariableSpace::Static if is_used(program, id) => {
+                lines.push(format!("static {};", initialized(program, naming, id)));
+            }
+            VariableSpace::Thread | VariableSpace::Static | VariableSpace::Record => {}
         }
     }
     if lines.len() > count {
         lines.push(String::new());
     }
     lines
+}
+
+/// Returns the declaration of a variable with its initial value, if it has one.
+fn initialized(program: &ShaderProgram, naming: &Naming, id: VariableId) -> String {
+    let variable = &program.variables[id];
+    let declared = naming.declare(&variable.ty, naming.variable(id));
+    if variable.values.is_empty() && variable.space != VariableSpace::Constant {
+        return declared;
+    }
+    let mut values = variable.values.iter().copied();
+    let initial = initializer(&variable.ty, &program.structs, &mut values);
+    format!("{declared} = {initial}")
+}
+
+/// Returns whether a function refers to a variable.
+fn is_used(program: &ShaderProgram, id: VariableId) -> bool {
+    let number = u64::from(id.number());
+    program.functions.iter().any(|shader| {
+        let code = &shader.function;
+        let used = code.used();
+        code.values.entries().any(|(value, found)| {
+            found.op == Op::Shader(ShaderOp::Variable)
+                && used[value]
+                && code.number(code.input(value, 0)) == Some(number)
+        })
+    })
 }
 
 /// Returns whether a structure is a record of which the groups that finished with it are counted.
@@ -295,9 +373,20 @@ fn tracks_sharing(program: &ShaderProgram, id: StructId) -> bool {
     ports.any(|port| port.tracks_sharing && port.record == Some(DataType::Struct(id)))
 }
 
-/// The stages that access a member of a payload: all of them, since a program does not say more.
-const PAYLOAD_ACCESS: &str =
-    " : read(caller, closesthit, miss, anyhit) : write(caller, closesthit, miss, anyhit)";
+/// The access of a member of a payload of which the program says nothing.
+const ANY_ACCESS: PayloadAccess = PayloadAccess { readers: 0xf, writers: 0xf };
+
+/// The stages that may access a member of a payload, by the bits of [`PayloadAccess`].
+const PAYLOAD_STAGES: [&str; 4] = ["caller", "closesthit", "miss", "anyhit"];
+
+/// Returns the qualifiers of a member of a payload.
+fn qualifiers(access: PayloadAccess) -> String {
+    let list = |stages: u8| {
+        let set = PAYLOAD_STAGES.iter().enumerate().filter(|(index, _)| stages >> index & 1 != 0);
+        set.map(|(_, name)| *name).collect::<Vec<_>>().join(", ")
+    };
+    format!(" : read({}) : write({})", list(access.readers), list(access.writers))
+}
 
 /// Returns the structures that are payloads of rays, from the shader model on in which they say who accesses them.
 fn payloads(program: &ShaderProgram) -> Vec<StructId> {
@@ -459,6 +548,50 @@ pub(super) fn natural_offsets_from<'t>(
     offsets
 }
 
+/// Returns the structures inside of constant buffers.
+fn constant_structs(program: &ShaderProgram, naming: &Naming) -> Vec<StructId> {
+    let mut order = Vec::new();
+    for (id, resource) in program.resources.entries().filter(|(_, resource)| is_constant(resource)) {
+        match &resource.element {
+            // Members with global names have offsets themselves.
+            Some(DataType::Struct(structure)) if naming.has_global_members(id) => {
+                for field in &program.structs[*structure].fields {
+                    collect(&field.ty, &program.structs, &mut order, 0);
+                }
+            }
+            Some(ty) => collect(ty, &program.structs, &mut order, 0),
+            None => {}
+        }
+    }
+    order
+}
+
+/// Returns whether a type consists of numbers of 64 bits.
+fn is_wide(ty: &DataType) -> bool {
+    ty.scalar().is_some_and(|scalar| scalar.bits == 64)
+}
+
+/// Returns how many words are before each member of a structure that would lie earlier without them: a program does not
+/// have members that are resources, but these separate others. `None` where it would lie later.
+fn gaps(fields: &[StructField], structs: &StructTypes) -> Vec<Option<u32>> {
+    /// Most words before a member.
+    const MAX: u32 = 64;
+    let mut end = 0;
+    let mut gaps = Vec::new();
+    for field in fields {
+        let natural = natural_offsets_from(end, std::iter::once(&field.ty), structs)[0];
+        gaps.push(match field.offset.checked_sub(natural) {
+            Some(0) => Some(0),
+            Some(_) => field.offset.checked_sub(end).map(|bytes| bytes / 4).filter(|words| *words <= MAX),
+            // After numbers of 16 bits, DXC places some of 64 bits at the next word.
+            None if field.offset == end.next_multiple_of(4) && is_wide(&field.ty) => Some(0),
+            None => None,
+        });
+        end = field.offset.saturating_add(Packing::Constant.size(&field.ty, structs));
+    }
+    gaps
+}
+
 /// Returns whether members lie where they do without `packoffset`.
 fn is_natural(fields: &[StructField], structs: &StructTypes) -> bool {
     let offsets = natural_offsets(fields.iter().map(|field| &field.ty), structs);
@@ -495,9 +628,14 @@ fn binding(program: &ShaderProgram, resource: &Resource) -> (String, String) {
         Some(count) => format!("[{count}]"),
         None => "[]".into(),
     };
-    // Libraries have resources whose register is not assigned yet.
-    if binding.register == u32::MAX || is_counted(program, resource.class) {
+    if is_counted(program, resource.class) {
         return (suffix, String::new());
+    }
+    // Libraries have resources whose register, and perhaps its space, is not assigned yet.
+    if binding.register == u32::MAX {
+        let is_assigned = binding.space != 0 && binding.space != u32::MAX;
+        let space = if is_assigned { format!(" : register(space{})", binding.space) } else { String::new() };
+        return (suffix, space);
     }
     let space = if binding.space == 0 { String::new() } else { format!(", space{}", binding.space) };
     (suffix, format!(" : register({}{}{space})", resource.class.letter(), binding.register))
@@ -533,7 +671,11 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         Shape::Texture3D => "Texture3D",
         Shape::TextureCube => "TextureCube",
         Shape::TextureCubeArray => "TextureCubeArray",
-        Shape::FeedbackTexture2D | Shape::FeedbackTexture2DArray => return Some(feedback(resource)),
+        Shape::FeedbackTexture2D | Shape::FeedbackTexture2DArray => {
+            let array = if resource.shape == Shape::FeedbackTexture2DArray { "Array" } else { "" };
+            let kind = if resource.tracks_used_regions { "MIP_REGION_USED" } else { "MIN_MIP" };
+            return Some(format!("FeedbackTexture2D{array}<SAMPLER_FEEDBACK_{kind}>"));
+        }
         Shape::AccelerationStructure => return Some("RaytracingAccelerationStructure".into()),
         Shape::Sampler => return Some("SamplerState".into()),
         Shape::ComparisonSampler => return Some("SamplerComparisonState".into()),
@@ -544,8 +686,13 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
         (true, false) => "RW",
         _ => "",
     };
-    let coherent = if resource.is_coherent { "globallycoherent " } else { "" };
-    let norm = match resource.normalized {
+    let coherent = match (resource.is_coherent, resource.is_reorder_coherent) {
+        // The first includes the second.
+        (true, _) => "globallycoherent ",
+        (false, true) => "reordercoherent ",
+        (false, false) => "",
+    };
+    let normalized = match resource.is_normalized {
         Some(Signedness::Signed) => "snorm ",
         Some(Signedness::Unsigned) => "unorm ",
         None => "",
@@ -553,20 +700,13 @@ pub(super) fn object(naming: &Naming, resource: &Resource) -> Option<String> {
     let element = match (&resource.element, resource.shape) {
         (_, Shape::ByteAddressBuffer) => String::new(),
         (Some(ty), _) if resource.shape.is_multisampled() && resource.samples > 0 => {
-            format!("<{norm}{}, {}>", naming.type_name(ty), resource.samples)
+            format!("<{normalized}{}, {}>", naming.type_name(ty), resource.samples)
         }
-        (Some(ty), _) => template(&format!("{norm}{}", naming.type_name(ty))),
+        (Some(ty), _) => template(&format!("{normalized}{}", naming.type_name(ty))),
         (None, Shape::StructuredBuffer) => format!("<Words{}>", resource.size / 4),
         (None, _) => "<float4>".into(),
     };
     Some(format!("{coherent}{order}{name}{element}"))
-}
-
-/// Returns the type of a texture that records what was sampled of another one.
-fn feedback(resource: &Resource) -> String {
-    let array = if resource.shape == Shape::FeedbackTexture2DArray { "Array" } else { "" };
-    let what = if resource.records_regions { "MIP_REGION_USED" } else { "MIN_MIP" };
-    format!("FeedbackTexture2D{array}<SAMPLER_FEEDBACK_{what}>")
 }
 
 /// Returns the declaration of a function whose code is elsewhere.

@@ -267,6 +267,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         addresses: Vec::new(),
         flags: Vec::new(),
     };
+    printer.unknown.append(&mut printer.interface.missing);
     printer.check_lanes();
     let lines = printer.run(&statements);
     Printed { lines, unknown: printer.unknown, helpers: printer.helpers, gotos }

@@ -16,6 +16,7 @@
 //! | `ray_query` | ray queries |
 //! | `hit_object` | hits of rays as objects |
 //! | `node` | nodes of work graphs |
+//! | `state` | root signatures, state objects of libraries |
 //! | `spelling` | names of types and functions |
 //! | `names` | identifiers that are free |
 //!
@@ -38,6 +39,7 @@ mod ray_query;
 mod signature;
 mod spelling;
 mod stage;
+mod state;
 mod words;
 
 use crate::Line;
@@ -56,6 +58,8 @@ pub struct Hlsl {
     pub entry: String,
     /// The profile to compile it with.
     pub profile: String,
+    /// Options of the compiler that change what the text means.
+    pub options: Vec<String>,
     /// What has no form in HLSL, with the number of times.
     pub unknown: Vec<String>,
     /// Number of `goto` statements.
@@ -123,6 +127,8 @@ fn print_program(mut program: ShaderProgram, free: &BTreeSet<String>, unknown: V
         hlsl.entry = program.functions.first().map(|entry| entry.name.clone()).unwrap_or_default();
     }
     let mut names = Names::global(program.model.0 < 6, free);
+    // State objects refer to each other by name: theirs come first.
+    let state_objects = state::declare(&program, &mut names, &mut hlsl.unknown);
     let naming = declaration::Naming::new(&program, &mut names);
     matrix::run(&mut program, &naming);
     let mut bodies = Vec::new();
@@ -143,10 +149,22 @@ fn print_program(mut program: ShaderProgram, free: &BTreeSet<String>, unknown: V
         bodies.extend(printed.lines);
         let number = program.functions[index].number;
         hlsl.functions.push(PrintedFunction { number, lines: start..bodies.len() });
+        if program.functions[index].is_constructor {
+            let (variable, name) =
+                (names.take("constructed"), naming.function(&program.functions[index].name));
+            bodies.extend([line(""), line(&format!("static int {variable} = {name}();"))]);
+        }
     }
     let declared = declaration::print(&program, &naming, &mut hlsl.unknown);
     hlsl.lines.extend(legacy::remarks(&program).iter().map(|text| line(text)));
-    hlsl.lines.extend(declared.into_iter().map(|text| line(&text)));
+    if !program.options.is_empty() {
+        hlsl.lines.push(line(&format!("// options: {}", program.options.join(" "))));
+    }
+    hlsl.options.extend(program.options.iter().flat_map(|option| option.split(' ')).map(str::to_owned));
+    hlsl.lines.extend(program.missing.iter().map(|what| line(&format!("// not in this text: {what}"))));
+    hlsl.lines.extend(naming.missing.iter().map(|what| line(&format!("// not in this text: {what}"))));
+    hlsl.unknown.extend(program.missing.iter().chain(&naming.missing).cloned());
+    hlsl.lines.extend(state_objects.into_iter().chain(declared).map(|text| line(&text)));
     helpers.sort_unstable();
     helpers.dedup();
     for helper in helpers {

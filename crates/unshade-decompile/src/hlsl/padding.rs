@@ -70,6 +70,7 @@ fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Op
                 offset: end,
                 ty: DataType::Scalar(ty),
                 semantic: None,
+                access: None,
             });
             end += ty.bytes();
         }
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     fn field(offset: u32, ty: DataType) -> StructField {
-        StructField { name: format!("at{offset}"), offset, ty, semantic: None }
+        StructField { name: format!("at{offset}"), offset, ty, semantic: None, access: None }
     }
 
     fn offsets(fields: &[StructField], has_16_bit: bool) -> Option<Vec<(u32, bool)>> {

@@ -44,6 +44,8 @@ pub(super) struct Interface {
     pub(super) node_outputs: Vec<String>,
     /// Parameters that have system values.
     pub(super) system: Vec<(ShaderOp, String)>,
+    /// What the program does not say and the language must.
+    pub(super) missing: Vec<String>,
 }
 
 /// System values that operations return: semantic, type, number of lanes.
@@ -126,6 +128,14 @@ impl Writer<'_> {
         }
         let (result, counts) = super::declaration::result_type(self.naming, self.info);
         let export = if self.info.is_exported { "export " } else { "" };
+        // The initial value of a static variable: it is computed before all else.
+        let result = match self.info.is_constructor {
+            true => {
+                self.interface.result = Some("0".into());
+                "int".into()
+            }
+            false => result,
+        };
         let name = self.naming.function(&self.info.name);
         self.head(&format!("{export}{result} {name}"), &counts);
     }
@@ -164,7 +174,7 @@ impl Writer<'_> {
             lines.extend(super::node::attributes(node, &self.naming.function(&self.info.name)));
         }
         if let Some(root) = &attributes.root_signature {
-            lines.push(format!("[RootSignature(\"{root}\")]"));
+            lines.extend(super::state::root_signature("[RootSignature(", root, ")]"));
         }
         if let Some(domain) = attributes.domain {
             lines.push(format!("[domain(\"{domain}\")]"));
@@ -172,8 +182,8 @@ impl Writer<'_> {
         if let Some(partitioning) = attributes.partitioning {
             lines.push(format!("[partitioning(\"{partitioning}\")]"));
         }
-        // A mesh without primitives may say nothing of them.
-        let topology = attributes.output_topology.or((stage == Stage::Mesh).then_some("triangle"));
+        // A mesh without primitives may say nothing of them: to DXC, points are nothing.
+        let topology = attributes.output_topology.or((stage == Stage::Mesh).then_some("point"));
         if let Some(topology) = topology {
             lines.push(format!("[outputtopology(\"{topology}\")]"));
         }
@@ -206,6 +216,9 @@ impl Writer<'_> {
         }
         if let Some([x, y, z]) = attributes.threads {
             lines.push(format!("[numthreads({x}, {y}, {z})]"));
+        }
+        if attributes.includes_helper_lanes {
+            lines.push("[WaveOpsIncludeHelperLanes]".into());
         }
         if attributes.has_early_depth && stage == Stage::Pixel {
             lines.push("[earlydepthstencil]".into());
@@ -458,7 +471,25 @@ impl Writer<'_> {
     }
 
     fn geometry(&mut self) {
-        let primitive = self.info.attributes.input_primitive.unwrap_or("point");
+        let attributes = &self.info.attributes;
+        match (attributes.input_control_points, attributes.input_primitive) {
+            (Some(points), _) => self.vertex_array("Vertex", "InputPatch", points),
+            (None, Some(primitive)) => self.primitive(primitive),
+            // Without a primitive nothing comes in.
+            (None, None) if self.info.inputs.is_empty() => {}
+            (None, None) => {
+                self.interface.missing.push("the kind of the primitives that come in".into());
+                self.primitive("point");
+            }
+        }
+        self.system_values();
+        self.streams();
+        let name = self.function_name();
+        self.head(&format!("void {name}"), "");
+    }
+
+    /// Declares the vertices of a primitive.
+    fn primitive(&mut self, primitive: &str) {
         let count = match primitive {
             "line" => 2,
             "triangle" => 3,
@@ -466,11 +497,11 @@ impl Writer<'_> {
             "triangleadj" => 6,
             _ => 1,
         };
-        match self.info.attributes.input_control_points {
-            Some(count) => self.vertex_array("Vertex", "InputPatch", count),
-            None => self.vertex_array("Vertex", primitive, count),
-        }
-        self.system_values();
+        self.vertex_array("Vertex", primitive, count);
+    }
+
+    /// Declares the streams of a geometry shader.
+    fn streams(&mut self) {
         let streams = self.info.attributes.streams.clone();
         self.interface.outputs = vec![String::new(); self.info.outputs.len()];
         for (number, kind) in streams {
@@ -495,8 +526,6 @@ impl Writer<'_> {
             self.interface.streams.push((number, stream));
             self.interface.stream_outputs.push((number, variable));
         }
-        let name = self.function_name();
-        self.head(&format!("void {name}"), "");
     }
 
     fn mesh(&mut self) {

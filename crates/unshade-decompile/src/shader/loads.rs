@@ -152,10 +152,14 @@ fn split(
     }
     let effects = &mut function.blocks[block].effects;
     if let Some(at) = effects.iter().position(|effect| *effect == id) {
-        effects.splice(at..=at, loads);
+        effects.splice(at..=at, loads.iter().copied());
     }
     let whole = gather(function, block, address, &parts);
     for user in users.of(function, id) {
+        // The status is that of the element, whichever member is loaded.
+        if let (Op::Result(_), Some(first)) = (function.op(user), loads.first()) {
+            function.set_input(user, 0, *first);
+        }
         let Op::Lanes(selected) = function.op(user) else { continue };
         let numbers = selected.numbers().to_vec();
         let scalars: Vec<ValueId> = numbers.iter().map(|number| parts[usize::from(*number)]).collect();

@@ -16,6 +16,9 @@
 //! | 10 | properties of a resource |
 //! | 11, 12 | tuple of bit fields; width of one |
 //! | 13 | components of a vector |
+//!
+//! `dx.dxrPayloadAnnotations` has pairs of the same form for the payloads of rays. Each member has a tag 0, with four
+//! bits per stage that accesses it, from the lowest on the caller, closest hit, miss and any hit: 1 reads, 2 writes.
 
 use super::nodes::Nodes;
 use super::{ComponentType, Faults};
@@ -39,6 +42,9 @@ mod tag {
     pub(super) const BIT_FIELD_WIDTH: u32 = 12;
     pub(super) const VECTOR_SIZE: u32 = 13;
 }
+
+/// Tag of the bits of a payload's member.
+const PAYLOAD_ACCESS: u32 = 0;
 
 /// The annotation of a struct.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,6 +112,33 @@ pub(super) fn read_all(nodes: &Nodes<'_, '_>, faults: &mut Faults) -> BTreeMap<T
         }
     }
     structs
+}
+
+/// Reads who accesses the members of payloads: bits of each member.
+pub(super) fn read_payloads(nodes: &Nodes<'_, '_>, faults: &mut Faults) -> BTreeMap<TypeId, Vec<u32>> {
+    let mut structs = BTreeMap::new();
+    for &id in nodes.module().named(b"dx.dxrPayloadAnnotations") {
+        faults.take(read_payload_list(nodes, id, &mut structs), || "annotations of payloads".into());
+    }
+    structs
+}
+
+fn read_payload_list(
+    nodes: &Nodes<'_, '_>,
+    id: MetadataId,
+    structs: &mut BTreeMap<TypeId, Vec<u32>>,
+) -> Option<()> {
+    let operands = nodes.operands(id)?;
+    let (_, pairs) = operands.split_first()?;
+    for &[structure, members] in pairs.as_chunks().0 {
+        let access = nodes.operands(members?)?.into_iter().map(|member| {
+            let tags = nodes.tagged(member)?;
+            let bits = tags.iter().find(|(tag, _)| *tag == PAYLOAD_ACCESS);
+            bits.map_or(Some(0), |(_, bits)| nodes.number(*bits))
+        });
+        structs.insert(nodes.value(structure)?.0, access.collect::<Option<_>>()?);
+    }
+    Some(())
 }
 
 fn read_list(

@@ -38,6 +38,7 @@ mod tag {
     pub(super) const DOMAIN: u32 = 2;
     pub(super) const HULL: u32 = 3;
     pub(super) const THREADS: u32 = 4;
+    pub(super) const BINDING_SPACE: u32 = 5;
     pub(super) const PAYLOAD_SIZE: u32 = 6;
     pub(super) const ATTRIBUTE_SIZE: u32 = 7;
     pub(super) const KIND: u32 = 8;
@@ -96,6 +97,8 @@ pub struct Properties {
     pub wave_lanes: Option<[u32; 3]>,
     /// Maximum bytes of group shared memory.
     pub group_shared_limit: Option<u32>,
+    /// The register space of resources that the source code gives no register.
+    pub binding_space: Option<u32>,
     /// Bytes of the payload of a ray or mesh.
     pub payload_size: Option<u32>,
     /// Bytes of the attributes of a ray.
@@ -215,6 +218,7 @@ impl Properties {
                 self.max_tessellation_factor = operands.get(6).and_then(|factor| float_bits(nodes, *factor));
             }
             tag::THREADS => self.threads = Some(three_numbers(nodes, value)?),
+            tag::BINDING_SPACE => self.binding_space = nodes.numbers(value)?.first().copied(),
             tag::PAYLOAD_SIZE => self.payload_size = Some(nodes.number(value)?),
             tag::ATTRIBUTE_SIZE => self.attribute_size = Some(nodes.number(value)?),
             tag::KIND => self.kind = Some(ShaderKind(u16::try_from(nodes.number(value)?).ok()?)),

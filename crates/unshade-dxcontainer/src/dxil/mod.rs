@@ -187,6 +187,8 @@ pub struct DxilModule {
     pub resources: Vec<Resource>,
     /// Annotations of structs and their fields.
     pub annotations: BTreeMap<TypeId, StructAnnotation>,
+    /// Who accesses the members of payloads of rays, see [`annotation`].
+    pub payloads: BTreeMap<TypeId, Vec<u32>>,
     /// Dependencies of outputs on inputs and on the view ID.
     pub view_id: Option<ViewIdState>,
     /// The words that they are stored as.
@@ -223,6 +225,7 @@ impl DxilModule {
             read.resources = resource::read_all(&nodes, id, &mut faults);
         }
         read.annotations = annotation::read_all(&nodes, &mut faults);
+        read.payloads = annotation::read_payloads(&nodes, &mut faults);
         read.subobjects = subobject::read_all(&nodes, &mut faults);
         let kind = read.model.as_ref().and_then(ShaderModel::kind);
         read.view_id_words = view_id::words(&nodes).unwrap_or_default();

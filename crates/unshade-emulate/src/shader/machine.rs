@@ -177,7 +177,7 @@ impl<'p> Machine<'p> {
             group: [0; 3],
             instance: 0,
             helpers: 0,
-            variables: vec![0; bytes],
+            variables: self.layout.threads(LANES),
             lanes: (0..count).map(|_| Lane::default()).collect(),
         };
         let mask = if count >= LANES { u32::MAX } else { (1 << count) - 1 };

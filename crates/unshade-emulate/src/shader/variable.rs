@@ -7,7 +7,7 @@ use super::fill;
 use unshade_ir::Key;
 use unshade_ir::VariableId;
 use unshade_ir::shader::data_type::{DataType, Packing};
-use unshade_ir::shader::interface::{ShaderProgram, VariableSpace};
+use unshade_ir::shader::interface::{ShaderProgram, Variable, VariableSpace};
 
 /// The number of the variable that the payload of a mesh is.
 pub(super) const PAYLOAD: u32 = u32::MAX;
@@ -27,6 +27,20 @@ pub(super) struct Layout {
     /// Bytes for the group.
     pub(super) group: u32,
     constants: Vec<u8>,
+    /// The start of the memory of a thread: the initial values of static variables.
+    initial: Vec<u8>,
+}
+
+/// Writes the initial value of a variable to its memory.
+fn set(memory: &mut [u8], variable: &Variable, program: &ShaderProgram) {
+    let leaves = fill::leaves(&variable.ty, Packing::Structured, &program.structs);
+    for (leaf, number) in leaves.iter().zip(&variable.values) {
+        let at = leaf.offset as usize;
+        let count = leaf.scalar.bytes().min(8) as usize;
+        if let Some(slot) = memory.get_mut(at..at.saturating_add(count)) {
+            slot.copy_from_slice(&number.to_le_bytes()[..count]);
+        }
+    }
 }
 
 /// Returns the value of a place.
@@ -36,7 +50,8 @@ pub(super) fn place(variable: u32, offset: u32) -> u64 {
 
 impl Layout {
     pub(super) fn new(program: &ShaderProgram) -> Result<Self, Reason> {
-        let mut layout = Self { places: Vec::new(), thread: 0, group: 0, constants: Vec::new() };
+        let mut layout =
+            Self { places: Vec::new(), thread: 0, group: 0, constants: Vec::new(), initial: Vec::new() };
         for variable in program.variables.iter() {
             let size = match Packing::Structured.size(&variable.ty, &program.structs) {
                 0 => UNKNOWN_SIZE,
@@ -51,22 +66,32 @@ impl Layout {
                     let offset = layout.constants.len() as u32;
                     layout.places.push((variable.space, offset, size));
                     layout.constants.resize(offset as usize + size as usize, 0);
-                    let leaves = fill::leaves(&variable.ty, Packing::Structured, &program.structs);
-                    for (leaf, number) in leaves.iter().zip(&variable.values) {
-                        let at = (offset + leaf.offset.min(size)) as usize;
-                        let count = leaf.scalar.bytes().min(8) as usize;
-                        if let Some(slot) = layout.constants.get_mut(at..at + count) {
-                            slot.copy_from_slice(&number.to_le_bytes()[..count]);
-                        }
-                    }
+                    set(&mut layout.constants[offset as usize..], variable, program);
                     continue;
                 }
                 _ => &mut layout.thread,
             };
-            layout.places.push((variable.space, *used, size));
+            let first = *used;
+            layout.places.push((variable.space, first, size));
             *used = used.checked_add(size.next_multiple_of(16)).ok_or(Reason::Memory)?;
+            if variable.space == VariableSpace::Static && !variable.values.is_empty() {
+                layout.initial.resize(first as usize + size as usize, 0);
+                set(&mut layout.initial[first as usize..], variable, program);
+            }
         }
         Ok(layout)
+    }
+
+    /// Returns the memory of so many threads, with the initial values of static variables.
+    pub(super) fn threads(&self, count: usize) -> Vec<u8> {
+        let bytes = self.thread as usize;
+        let mut memory = vec![0; bytes * count];
+        if bytes > 0 && !self.initial.is_empty() {
+            for thread in memory.chunks_exact_mut(bytes) {
+                thread[..self.initial.len()].copy_from_slice(&self.initial);
+            }
+        }
+        memory
     }
 
     /// Returns the memory and the offset of a place, if a number with so many bytes is there.

@@ -131,6 +131,17 @@ pub struct StructField {
     pub ty: DataType,
     /// Its semantic, for members of signatures.
     pub semantic: Option<String>,
+    /// Who reads and writes it, for members of payloads; `None` if nothing says so.
+    pub access: Option<PayloadAccess>,
+}
+
+/// The stages that access a member of a ray's payload. Bits: 1 the caller, 2 closest hit, 4 miss, 8 any hit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PayloadAccess {
+    /// Those that read it.
+    pub readers: u8,
+    /// Those that write it.
+    pub writers: u8,
 }
 
 /// A structure.
@@ -285,7 +296,13 @@ mod tests {
     fn camera() -> (DataType, StructTypes) {
         let mut structs = StructTypes::new();
         let matrix = DataType::Matrix { scalar: Scalar::FLOAT, rows: 3, columns: 4, is_row_major: false };
-        let field = |name: &str, offset, ty| StructField { name: name.into(), offset, ty, semantic: None };
+        let field = |name: &str, offset, ty| StructField {
+            name: name.into(),
+            offset,
+            ty,
+            semantic: None,
+            access: None,
+        };
         let id = structs.push(StructType {
             name: "Camera".into(),
             fields: vec![

@@ -2,9 +2,9 @@
 //!
 //! A front end fills it from the metadata of a container; operations of the code refer to its parts by number.
 
-use super::Signedness;
 use super::data_type::{DataType, Scalar, StructTypes};
 use super::node::Node;
+use super::operation::Signedness;
 use crate::{Function, IdVec, ResourceId, VariableId};
 
 /// A stage.
@@ -192,22 +192,6 @@ impl Shape {
         }
     }
 
-    /// Returns whether its elements have a format.
-    pub fn is_typed(self) -> bool {
-        !matches!(
-            self,
-            Self::ByteAddressBuffer
-                | Self::StructuredBuffer
-                | Self::ConstantBuffer
-                | Self::TextureBuffer
-                | Self::Sampler
-                | Self::ComparisonSampler
-                | Self::AccelerationStructure
-                | Self::FeedbackTexture2D
-                | Self::FeedbackTexture2DArray
-        )
-    }
-
     /// Returns whether it has several samples per texel.
     pub fn is_multisampled(self) -> bool {
         matches!(self, Self::Texture2DMS | Self::Texture2DMSArray)
@@ -244,16 +228,18 @@ pub struct Resource {
     pub size: u32,
     /// Whether writes are visible to other groups at once.
     pub is_coherent: bool,
+    /// Whether writes are visible after threads are reordered.
+    pub is_reorder_coherent: bool,
     /// Whether pixels that overlap access it in order.
     pub is_ordered: bool,
+    /// Whether its numbers are from 0 (unsigned) or from -1 (signed) to 1; `None` if they may be any.
+    pub is_normalized: Option<Signedness>,
+    /// Of a feedback texture, whether it tells which regions were used, instead of the least detail.
+    pub tracks_used_regions: bool,
     /// Whether it has a counter.
     pub has_counter: bool,
     /// Whether the source code says its register; if not, the compiler counted.
     pub has_register: bool,
-    /// Whether its floats are stored as integers of this signedness that stand for numbers from -1 or 0 to 1.
-    pub normalized: Option<Signedness>,
-    /// Whether a feedback texture records the used regions of levels, not the finest used level.
-    pub records_regions: bool,
     /// Whether it is declared as `ConstantBuffer<T>`, with its members after a dot. Otherwise their names are global.
     pub is_object: bool,
 }
@@ -271,11 +257,12 @@ impl Resource {
             samples: 0,
             size: 0,
             is_coherent: false,
+            is_reorder_coherent: false,
             is_ordered: false,
+            is_normalized: None,
+            tracks_used_regions: false,
             has_counter: false,
             has_register: true,
-            normalized: None,
-            records_regions: false,
             is_object: false,
         }
     }
@@ -284,8 +271,10 @@ impl Resource {
 /// The memory of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum VariableSpace {
-    /// Of the thread.
+    /// Of the thread, while it runs one function.
     Thread,
+    /// Of the thread, for all functions; it may have an initial value.
+    Static,
     /// Of the group.
     Group,
     /// Constant.
@@ -303,8 +292,16 @@ pub struct Variable {
     pub space: VariableSpace,
     /// Its type.
     pub ty: DataType,
-    /// Its initial value, as the numbers in it in order, for constants.
+    /// Its initial value, as the numbers in it in order, for constants and static variables; empty if it has none.
     pub values: Vec<u64>,
+}
+
+/// Returns the number of control points of an input primitive that is a patch; `None` if it is none.
+///
+/// In DXIL and token programs, the patch of one control point is the primitive 8, and those of up to 32 follow.
+pub fn patch_points(primitive: u32) -> Option<u32> {
+    let points = primitive.checked_sub(7)?;
+    (1..=32).contains(&points).then_some(points)
 }
 
 /// The attributes of an entry point.
@@ -338,10 +335,12 @@ pub struct Attributes {
     pub max_primitives: Option<u32>,
     /// The number of instances of a geometry shader.
     pub instances: Option<u32>,
+    /// Whether operations of waves include lanes of pixels outside of primitives.
+    pub includes_helper_lanes: bool,
     /// Whether depth is tested before the shader.
     pub has_early_depth: bool,
-    /// The root signature as text.
-    pub root_signature: Option<String>,
+    /// The clauses of the root signature, as text.
+    pub root_signature: Option<Vec<String>>,
     /// The type of the payload: that of rays, or of meshes.
     pub payload: Option<DataType>,
     /// The most bytes of memory that a group shares.
@@ -386,6 +385,8 @@ pub struct ShaderFunction {
     pub is_declared: bool,
     /// Whether other libraries may call it.
     pub is_exported: bool,
+    /// Whether it runs before all others: it computes the initial values of static variables.
+    pub is_constructor: bool,
     /// The stage if it is an entry point.
     pub stage: Option<Stage>,
     /// Its attributes, if it is an entry point.
@@ -402,6 +403,30 @@ pub struct ShaderFunction {
     pub patch: Vec<Element>,
     /// Its code.
     pub function: Function,
+}
+
+/// A value of a state object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateValue {
+    /// A number.
+    Number(u32),
+    /// Flags, by their names.
+    Flags(Vec<String>),
+    /// A name, or several.
+    Names(Vec<String>),
+    /// The clauses of a root signature.
+    RootSignature(Vec<String>),
+}
+
+/// A state object of a library: what pipelines of its functions are made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateObject {
+    /// Its type, such as `TriangleHitGroup`.
+    pub ty: &'static str,
+    /// Its name.
+    pub name: String,
+    /// Its values.
+    pub values: Vec<StateValue>,
 }
 
 /// A shader, or a library of them.
@@ -423,6 +448,12 @@ pub struct ShaderProgram {
     pub variables: IdVec<VariableId, Variable>,
     /// The functions. The first one is the entry point, unless it is a library.
     pub functions: Vec<ShaderFunction>,
+    /// The state objects of a library.
+    pub state_objects: Vec<StateObject>,
+    /// Options of the compiler that change what the code means, and that no code says.
+    pub options: Vec<String>,
+    /// What the container says of the program and this description has no place for.
+    pub missing: Vec<String>,
 }
 
 impl ShaderProgram {
@@ -437,6 +468,9 @@ impl ShaderProgram {
             resources: IdVec::new(),
             variables: IdVec::new(),
             functions: Vec::new(),
+            state_objects: Vec::new(),
+            options: Vec::new(),
+            missing: Vec::new(),
         }
     }
 

@@ -16,7 +16,7 @@ pub(super) fn decompile(shader: &Shader) -> Result<Hlsl, String> {
         text: hlsl.text(),
         entry: hlsl.entry,
         profile: hlsl.profile,
-        options: Vec::new(),
+        options: hlsl.options,
         flags: 0,
         unknown: hlsl.unknown.len(),
         gotos: hlsl.gotos,

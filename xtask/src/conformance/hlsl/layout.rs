@@ -7,6 +7,8 @@
 //! | DXBC | RDEF | `dcl_` instructions about the stage |
 //! | Direct3D 9 | the constant table | |
 //!
+//! Root signatures are there byte by byte; of libraries also state objects, and who accesses the members of payloads.
+//!
 //! Names of types, IDs and the order of declarations are left out.
 
 use std::collections::BTreeSet;
@@ -16,8 +18,9 @@ use unshade::core::Diagnostics;
 use unshade::dxbc::d3d9::{self, ConstantTable};
 use unshade::dxbc::opcode::Class;
 use unshade::dxcontainer::dxil::{DxilModule, Resource, ResourceClass};
+use unshade::dxcontainer::rdat::{FieldKind, RdatKind, field_kind};
 use unshade::dxcontainer::rdef::{DataType, ResourceDefinitions, Variable};
-use unshade::dxcontainer::{Container, program};
+use unshade::dxcontainer::{Container, PartData, program};
 use unshade::llvm::types::Type;
 use unshade::llvm::{Module, TypeId};
 
@@ -51,7 +54,42 @@ fn of_dxil(data: &[u8]) -> Result<BTreeSet<String>> {
         }
         None => resources(&module, &read, &mut lines),
     }
+    root_signature(&container, &mut lines);
+    state_objects(&container, &mut lines)?;
+    lines.extend(read.payloads.values().map(|access| format!("payload {access:?}")));
     Ok(lines)
+}
+
+fn root_signature(container: &Container<'_>, lines: &mut BTreeSet<String>) {
+    if let Some(part) = container.find(b"RTS0") {
+        lines.insert(format!("root signature {:02x?}", part.data.data()));
+    }
+}
+
+/// Adds the state objects of a library, with what they refer to.
+fn state_objects(container: &Container<'_>, lines: &mut BTreeSet<String>) -> Result<()> {
+    let Some(part) = container.find(b"RDAT") else { return Ok(()) };
+    let PartData::Rdat(rdat) = PartData::read(part.name, part.data)? else { return Ok(()) };
+    let kind = RdatKind::SUBOBJECT_TABLE;
+    for row in rdat.table(kind).map_or(&[][..], |table| &table.rows) {
+        let values = row.values.iter().enumerate().map(|(index, &value)| {
+            let size = row.values.get(index + 1).copied().unwrap_or_default();
+            match field_kind(kind, index, row.values.first().copied().unwrap_or_default()) {
+                FieldKind::Text => format!("{:?}", rdat.text(value).map(String::from_utf8_lossy)),
+                FieldKind::TextArray => {
+                    let texts = rdat.list(value).unwrap_or_default().iter();
+                    format!(
+                        "{:?}",
+                        texts.map(|at| rdat.text(*at).map(String::from_utf8_lossy)).collect::<Vec<_>>()
+                    )
+                }
+                FieldKind::BytesOffset => format!("{:02x?}", rdat.raw_bytes(value, size)),
+                _ => value.to_string(),
+            }
+        });
+        lines.insert(format!("state object {}", values.collect::<Vec<_>>().join(" ")));
+    }
+    Ok(())
 }
 
 /// Returns the properties of an entry point.
@@ -119,6 +157,7 @@ fn fields(module: &Module<'_>, read: &DxilModule, ty: TypeId, path: &str, lines:
 fn of_dxbc(data: &[u8]) -> Result<BTreeSet<String>> {
     let container = Container::parse(data)?;
     let mut lines = BTreeSet::new();
+    root_signature(&container, &mut lines);
     if let Some(definitions) = definitions(&container)? {
         of_definitions(&definitions, &mut lines);
     }

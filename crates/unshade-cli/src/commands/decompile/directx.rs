@@ -25,6 +25,9 @@ pub(super) struct ShaderView {
     #[serde(skip_serializing_if = "String::is_empty")]
     entry: String,
     profile: String,
+    /// Options of the compiler that change what the text means.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    options: Vec<String>,
     /// What has no form in HLSL.
     unknown: Vec<String>,
     gotos: usize,
@@ -112,6 +115,7 @@ pub(super) fn views(shaders: Vec<Shader>) -> Vec<ShaderView> {
             path: shader.path,
             entry: hlsl.entry,
             profile: hlsl.profile,
+            options: hlsl.options,
             unknown: hlsl.unknown,
             gotos: hlsl.gotos,
             error,
