@@ -2,10 +2,11 @@
 
 use super::legacy;
 use super::names::{Names, identifier, is_function};
+use super::offsets::{is_natural, packed_at, registers};
 use super::spelling;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::Signedness;
-use crate::ir::shader::data_type::{DataType, Packing, PayloadAccess, Scalar, StructField, StructTypes};
+use crate::ir::shader::data_type::{DataType, Packing, PayloadAccess, StructField, StructTypes};
 use crate::ir::shader::interface::{
     Passing, Resource, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
     VariableSpace,
@@ -252,7 +253,6 @@ pub(super) fn function_names(program: &ShaderProgram) -> BTreeSet<String> {
 /// Returns the declarations of a program. What has no form is added to `unknown`.
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<String>) -> Vec<String> {
     let mut lines = Vec::new();
-    let in_constant_buffers = constant_structs(program, naming);
     let payloads = payloads(program);
     let is_payload_type = |id: &StructId| {
         let is_known = |field: &StructField| field.access.is_some();
@@ -269,19 +269,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         let keyword = if structure.name.starts_with(CLASS) { "class" } else { "struct" };
         lines.push(format!("{keyword} {attribute}{}", naming.structure(id)));
         lines.push("{".into());
-        let gaps = match in_constant_buffers.contains(&id) {
-            true => gaps(&structure.fields, &program.structs),
-            false => Vec::new(),
-        };
         for (index, field) in structure.fields.iter().enumerate() {
-            match gaps.get(index) {
-                Some(Some(words)) => {
-                    let at = field.offset;
-                    lines.extend((0..*words).map(|word| format!("    uint gap{at}_{word};")));
-                }
-                Some(None) => unknown.push(format!("the offset of {}", naming.field(id, index))),
-                None => {}
-            }
             let semantic =
                 field.semantic.as_ref().map_or_else(String::new, |semantic| format!(" : {semantic}"));
             let declared = naming.declare(&field.ty, naming.field(id, index));
@@ -308,6 +296,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         } else {
             match object(naming, resource) {
                 Some(ty) => {
+                    let ty = without_order(program, naming, resource, ty, &mut lines);
                     let (suffix, register) = binding(program, resource);
                     lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
                 }
@@ -523,103 +512,6 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
     lines.push(String::new());
 }
 
-/// Returns where members lie that have no `packoffset`.
-fn natural_offsets<'t>(types: impl Iterator<Item = &'t DataType>, structs: &StructTypes) -> Vec<u32> {
-    natural_offsets_from(0, types, structs)
-}
-
-/// Returns where members lie that follow an offset.
-pub(super) fn natural_offsets_from<'t>(
-    mut end: u32,
-    types: impl Iterator<Item = &'t DataType>,
-    structs: &StructTypes,
-) -> Vec<u32> {
-    let mut offsets = Vec::new();
-    for ty in types {
-        let size = Packing::Constant.size(ty, structs);
-        let mut offset = end.next_multiple_of(ty.scalar().map_or(4, Scalar::bytes).max(1));
-        let is_compact = ty.is_one_row();
-        if !is_compact || offset / 16 != (offset + size.max(1) - 1) / 16 {
-            offset = offset.next_multiple_of(16);
-        }
-        offsets.push(offset);
-        end = offset.saturating_add(size);
-    }
-    offsets
-}
-
-/// Returns the structures inside of constant buffers.
-fn constant_structs(program: &ShaderProgram, naming: &Naming) -> Vec<StructId> {
-    let mut order = Vec::new();
-    for (id, resource) in program.resources.entries().filter(|(_, resource)| is_constant(resource)) {
-        match &resource.element {
-            // Members with global names have offsets themselves.
-            Some(DataType::Struct(structure)) if naming.has_global_members(id) => {
-                for field in &program.structs[*structure].fields {
-                    collect(&field.ty, &program.structs, &mut order, 0);
-                }
-            }
-            Some(ty) => collect(ty, &program.structs, &mut order, 0),
-            None => {}
-        }
-    }
-    order
-}
-
-/// Returns whether a type consists of numbers of 64 bits.
-fn is_wide(ty: &DataType) -> bool {
-    ty.scalar().is_some_and(|scalar| scalar.bits == 64)
-}
-
-/// Returns how many words are before each member of a structure that would lie earlier without them: a program does not
-/// have members that are resources, but these separate others. `None` where it would lie later.
-fn gaps(fields: &[StructField], structs: &StructTypes) -> Vec<Option<u32>> {
-    /// Most words before a member.
-    const MAX: u32 = 64;
-    let mut end = 0;
-    let mut gaps = Vec::new();
-    for field in fields {
-        let natural = natural_offsets_from(end, std::iter::once(&field.ty), structs)[0];
-        gaps.push(match field.offset.checked_sub(natural) {
-            Some(0) => Some(0),
-            Some(_) => field.offset.checked_sub(end).map(|bytes| bytes / 4).filter(|words| *words <= MAX),
-            // After numbers of 16 bits, DXC places some of 64 bits at the next word.
-            None if field.offset == end.next_multiple_of(4) && is_wide(&field.ty) => Some(0),
-            None => None,
-        });
-        end = field.offset.saturating_add(Packing::Constant.size(&field.ty, structs));
-    }
-    gaps
-}
-
-/// Returns whether members lie where they do without `packoffset`.
-fn is_natural(fields: &[StructField], structs: &StructTypes) -> bool {
-    let offsets = natural_offsets(fields.iter().map(|field| &field.ty), structs);
-    offsets.iter().zip(fields).all(|(natural, field)| *natural == field.offset)
-}
-
-/// Returns the offset from which on global variables need no register, if those before it start rows: variables without
-/// registers follow those that have one, in order. `None` if there is no such offset.
-fn registers(fields: &[StructField], structs: &StructTypes) -> Option<u32> {
-    let mut sorted: Vec<&StructField> =
-        fields.iter().filter(|field| Packing::Constant.size(&field.ty, structs) > 0).collect();
-    sorted.sort_by_key(|field| field.offset);
-    let aligned = sorted.iter().take_while(|field| field.offset.is_multiple_of(16)).count();
-    (0..=aligned).rev().find_map(|count| {
-        let (bound, free) = sorted.split_at(count);
-        let end = bound.last().map_or(0, |field| field.offset + Packing::Constant.size(&field.ty, structs));
-        let natural = natural_offsets_from(end, free.iter().map(|field| &field.ty), structs);
-        let is_same = natural.iter().zip(free).all(|(natural, field)| *natural == field.offset);
-        let is_in_order = free.is_sorted_by_key(|field| fields.iter().position(|known| known == *field));
-        (is_same && is_in_order).then(|| free.first().map_or(u32::MAX, |field| field.offset))
-    })
-}
-
-fn packed_at(offset: u32) -> String {
-    let component = ["", ".y", ".z", ".w"][(offset / 4 % 4) as usize];
-    format!(" : packoffset(c{}{component})", offset / 16)
-}
-
 /// Returns the dimension and the register of a resource.
 fn binding(program: &ShaderProgram, resource: &Resource) -> (String, String) {
     let Some(binding) = resource.binding else { return Default::default() };
@@ -653,6 +545,28 @@ fn is_counted(program: &ShaderProgram, class: ResourceClass) -> bool {
         }
     }
     true
+}
+
+/// Returns the type of a resource without the order of a matrix in it: FXC takes that only by the name of a type, which is
+/// declared before.
+fn without_order(
+    program: &ShaderProgram,
+    naming: &Naming,
+    resource: &Resource,
+    ty: String,
+    lines: &mut Vec<String>,
+) -> String {
+    let is_row_major = matches!(resource.element, Some(DataType::Matrix { is_row_major: true, .. }));
+    let Some(element) = resource.element.as_ref().filter(|_| is_row_major && program.model < (6, 0)) else {
+        return ty;
+    };
+    let plain = naming.type_name(element);
+    let name = plain.replace(' ', "_");
+    let declaration = format!("typedef {plain} {name};");
+    if !lines.contains(&declaration) {
+        lines.push(declaration);
+    }
+    ty.replace(&plain, &name)
 }
 
 /// Returns the type of a resource that is no constant buffer.
@@ -776,5 +690,39 @@ fn initializer(ty: &DataType, structs: &StructTypes, values: &mut impl Iterator<
             format!("{{ {} }}", parts.join(", "))
         }
         DataType::Named(_) => "0".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::shader::data_type::Scalar;
+    use crate::ir::shader::interface::Binding;
+
+    #[test]
+    fn fxc_takes_orders_of_matrices_by_name() {
+        let matrix = DataType::Matrix { scalar: Scalar::INT, rows: 2, columns: 2, is_row_major: true };
+        let declared = |model| {
+            let mut program = ShaderProgram::new(Stage::Compute, model);
+            for register in 0..2 {
+                program.resources.push(Resource {
+                    binding: Some(Binding { register, space: 0, count: Some(1) }),
+                    element: Some(matrix.clone()),
+                    ..Resource::new(ResourceClass::UnorderedAccess, Shape::StructuredBuffer)
+                });
+            }
+            crate::hlsl::print(program).text()
+        };
+        assert_eq!(
+            declared((5, 0)),
+            "typedef row_major int2x2 row_major_int2x2;\n\
+             RWStructuredBuffer<row_major_int2x2> u0 : register(u0);\n\
+             RWStructuredBuffer<row_major_int2x2> u1 : register(u1);\n\n"
+        );
+        assert!(
+            declared((6, 0)).starts_with("RWStructuredBuffer<row_major int2x2> u0"),
+            "{}",
+            declared((6, 0))
+        );
     }
 }

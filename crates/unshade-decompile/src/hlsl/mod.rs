@@ -7,6 +7,7 @@
 //! | `function` | functions: statements |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
+//! | `offsets` | where members of constant buffers lie |
 //! | `padding` | gaps in structures |
 //! | `matrix` | products of matrices and vectors |
 //! | `legacy` | the dialect of shader models 1 to 3 |
@@ -34,6 +35,7 @@ mod legacy_tests;
 mod matrix;
 mod names;
 mod node;
+mod offsets;
 mod padding;
 mod ray_query;
 mod signature;

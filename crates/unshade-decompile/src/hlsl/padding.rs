@@ -1,9 +1,10 @@
 //! Members that fill the gaps of structures in constant buffers.
 //!
-//! Only members of the buffer itself can have a `packoffset`. In a structure, the members after a gap that nothing
-//! describes would move up, so unnamed numbers fill it.
+//! Only members of the buffer itself can have a `packoffset`. In a structure, the members after a gap would move up, so
+//! numbers fill it. A gap was a resource, which the program has apart, or a member that nothing describes.
 
-use super::declaration::{is_constant, natural_offsets_from};
+use super::declaration::is_constant;
+use super::offsets::follows;
 use crate::ir::StructId;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
 use crate::ir::shader::interface::ShaderProgram;
@@ -54,10 +55,8 @@ fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Op
     let mut all = Vec::with_capacity(fields.len());
     let mut end = 0;
     for field in fields {
-        let natural =
-            |end: u32| natural_offsets_from(end, std::iter::once(&field.ty), structs).first().copied();
         for _ in 0..MAX_FILL {
-            if natural(end)? == field.offset {
+            if follows(end, field, structs) {
                 break;
             }
             let ty = match field.offset.checked_sub(end)? {
@@ -66,7 +65,7 @@ fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Op
                 _ => return None,
             };
             all.push(StructField {
-                name: String::new(),
+                name: format!("gap{end}"),
                 offset: end,
                 ty: DataType::Scalar(ty),
                 semantic: None,
@@ -74,7 +73,7 @@ fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Op
             });
             end += ty.bytes();
         }
-        if natural(end)? != field.offset {
+        if !follows(end, field, structs) {
             return None;
         }
         all.push(field.clone());
@@ -93,7 +92,7 @@ mod tests {
 
     fn offsets(fields: &[StructField], has_16_bit: bool) -> Option<Vec<(u32, bool)>> {
         let filled = filled(fields, &StructTypes::default(), has_16_bit)?;
-        Some(filled.iter().map(|field| (field.offset, field.name.is_empty())).collect())
+        Some(filled.iter().map(|field| (field.offset, field.name.starts_with("gap"))).collect())
     }
 
     #[test]
@@ -108,6 +107,10 @@ mod tests {
         let halves = [field(0, DataType::Vector(half, 3)), field(8, DataType::Scalar(half))];
         assert_eq!(offsets(&halves, true), Some(vec![(0, false), (6, true), (8, false)]));
         assert_eq!(offsets(&halves, false), None);
+        // Numbers of 64 bits may follow those of 16 bits without a gap.
+        let double = DataType::Scalar(Scalar { bits: 64, ..Scalar::FLOAT });
+        let wide = [field(0, DataType::Vector(half, 2)), field(4, double)];
+        assert_eq!(offsets(&wide, true), Some(vec![(0, false), (4, false)]));
         // Members that overlap have no form.
         assert_eq!(offsets(&[field(0, number()), field(0, number())], true), None);
     }
