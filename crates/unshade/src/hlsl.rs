@@ -1,5 +1,8 @@
 //! Decompiles DirectX shaders to HLSL: DXIL, and token programs of shader models 1 to 5.1.
 //!
+//! [`target`] reads what a shader was compiled for and with, and [`mod@compare`] compares what a compiler makes of the text with
+//! the original.
+//!
 //! ```
 //! use unshade::directx::shader::Shader;
 //! use unshade::directx::target::{Stage, Target};
@@ -14,6 +17,12 @@
 //! assert!(hlsl.text().starts_with("[numthreads(64, 1, 1)]\nvoid main()\n"));
 //! # Ok::<(), unshade_core::Error>(())
 //! ```
+
+mod bounded;
+mod canonical;
+pub mod compare;
+mod layout;
+pub mod target;
 
 use unshade_core::{Error, ErrorKind, Result};
 use unshade_decompile::hlsl;
