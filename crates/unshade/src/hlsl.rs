@@ -38,7 +38,26 @@ use unshade_dxcontainer::dxil::main_part;
 /// # Errors
 /// If there is no program in it, or it can't be read.
 pub fn container(container: &Container<'_>, wanted: &dyn Fn(usize, &str) -> bool) -> Result<Hlsl> {
-    let mut program = lift(container)?;
+    container_with(container, wanted, Options::default())
+}
+
+/// What [`container_with`] leaves out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Names of variables that debug information gives.
+    pub without_source: bool,
+}
+
+/// Decompiles the program of a container as [`container()`] does, with options.
+///
+/// # Errors
+/// If there is no program in it, or it can't be read.
+pub fn container_with(
+    container: &Container<'_>,
+    wanted: &dyn Fn(usize, &str) -> bool,
+    options: Options,
+) -> Result<Hlsl> {
+    let mut program = lift_with(container, !options.without_source)?;
     select(&mut program, wanted);
     Ok(hlsl::print(program))
 }
@@ -57,8 +76,12 @@ pub fn direct3d9(data: &[u8]) -> Result<Hlsl> {
 /// # Errors
 /// If there is no program in it, or it can't be read.
 pub fn lift(container: &Container<'_>) -> Result<ShaderProgram> {
+    lift_with(container, true)
+}
+
+fn lift_with(container: &Container<'_>, has_names: bool) -> Result<ShaderProgram> {
     if main_part(container).is_some() {
-        return dxil::lift(container);
+        return dxil::lift_with(container, has_names);
     }
     dxbc::lift(container).map_err(|fault| Error::without_offset(ErrorKind::BadValue, fault.to_string()))
 }

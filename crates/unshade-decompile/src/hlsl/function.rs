@@ -4,6 +4,7 @@ use super::declaration::Naming;
 use super::expression::precedence as p;
 use super::names::Names;
 use super::signature::{self, Interface};
+use super::source_names;
 use super::spelling::Helper;
 use crate::Line;
 use crate::edges;
@@ -48,6 +49,8 @@ pub(super) struct Printer<'p> {
     /// The variables that take the status of accesses.
     pub(super) status_of: FastMap<ValueId, String>,
     value_names: FastMap<ValueId, String>,
+    /// What the source code calls the variables of values.
+    source_names: FastMap<ValueId, String>,
     /// Variables that are declared already.
     declared: ValueMap<bool>,
     used: ValueMap<bool>,
@@ -260,6 +263,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         pending: Vec::new(),
         status_of: FastMap::default(),
         value_names: FastMap::default(),
+        source_names: FastMap::default(),
         declared: ValueMap::filled(false, function.values.len()),
         used,
         lines: Vec::new(),
@@ -267,6 +271,8 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         addresses: Vec::new(),
         flags: Vec::new(),
     };
+    printer.source_names =
+        source_names::find(&info.names, &function, &variables, |id| printer.has_variable(id));
     printer.check_lanes();
     let lines = printer.run(&statements);
     Printed { lines, unknown: printer.unknown, helpers: printer.helpers, gotos }
@@ -387,6 +393,11 @@ impl Printer<'_> {
         let class = self.variables.of(id);
         if let Some(name) = self.value_names.get(&class) {
             return name.clone();
+        }
+        if let Some(wanted) = self.source_names.get(&class) {
+            let name = self.names.take(wanted);
+            self.value_names.insert(class, name.clone());
+            return name;
         }
         let wanted = match self.function.op(class) {
             Op::Phi if self.kinds[class] != ScalarKind::Float && self.function.lanes(class) == 1 => "n",

@@ -17,6 +17,7 @@
 //! | `node` | nodes of work graphs |
 //! | `spelling` | names of types and functions |
 //! | `names` | identifiers that are free |
+//! | `source_names` | names of the source code for variables |
 //!
 //! Knowledge: Microsoft's reference of HLSL, and what FXC and DXC 1.6 to 1.10 accept.
 
@@ -34,6 +35,7 @@ mod names;
 mod node;
 mod ray_query;
 mod signature;
+mod source_names;
 mod spelling;
 mod stage;
 mod words;

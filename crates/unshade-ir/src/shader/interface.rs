@@ -375,8 +375,19 @@ pub struct ShaderFunction {
     pub outputs: Vec<Element>,
     /// See [`Self::inputs`].
     pub patch: Vec<Element>,
+    /// Names of the source code, which labels of the code refer to.
+    pub names: Vec<LocalName>,
     /// Its code.
     pub function: Function,
+}
+
+/// The name of a variable in the source code, or of a member of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LocalName {
+    /// The name.
+    pub name: String,
+    /// How many inlined calls it is in.
+    pub depth: u32,
 }
 
 /// A shader, or a library of them.

@@ -42,15 +42,21 @@ pub(super) fn is_shader(format: Format) -> bool {
     matches!(format, Format::DxContainer | Format::Direct3d9)
 }
 
-/// Decompiles the container or the bare program of a find, and keeps the original if it `is_kept`.
-pub(super) fn decompile(find: &Find<'_>, path: String, selection: &Selection, is_kept: bool) -> Shader {
+/// Decompiles the container or the bare program of a find, and keeps the original if it is to be compared.
+pub(super) fn decompile(
+    find: &Find<'_>,
+    path: String,
+    selection: &Selection,
+    args: &DecompileArgs,
+) -> Shader {
+    let options = hlsl::Options { without_source: args.no_debug_info };
     let result = if find.format == Format::Direct3d9 {
         hlsl::direct3d9(find.data)
     } else {
         let wanted = |index: usize, name: &str| selection.matches_name(index as u32, name.as_bytes());
-        Container::parse(find.data).and_then(|container| hlsl::container(&container, &wanted))
+        Container::parse(find.data).and_then(|container| hlsl::container_with(&container, &wanted, options))
     };
-    let data = if is_kept { find.data.to_vec() } else { Vec::new() };
+    let data = if args.recompile_with.is_some() { find.data.to_vec() } else { Vec::new() };
     Shader { path, result: result.map_err(|error| error.to_string()), data }
 }
 

@@ -206,8 +206,7 @@ fn collect(
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
             if directx::is_shader(visited.find.format) {
-                let is_kept = args.recompile_with.is_some();
-                found.shaders.push(directx::decompile(visited.find, path, selection, is_kept));
+                found.shaders.push(directx::decompile(visited.find, path, selection, args));
                 if are_new {
                     let path = visited.find.path.to_string();
                     print_diagnostics(&path, &diagnostics);
