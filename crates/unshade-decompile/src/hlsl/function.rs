@@ -4,8 +4,8 @@ use super::declaration::Naming;
 use super::expression::precedence as p;
 use super::names::Names;
 use super::signature::{self, Interface};
-use super::source_names;
 use super::spelling::Helper;
+use super::{counted, source_names};
 use crate::Line;
 use crate::edges;
 use crate::ir::dominators::Graph;
@@ -49,13 +49,15 @@ pub(super) struct Printer<'p> {
     /// The variables that take the status of accesses.
     pub(super) status_of: FastMap<ValueId, String>,
     value_names: FastMap<ValueId, String>,
+    /// The variables of `for` loops that have a start.
+    pub(super) counters: Vec<String>,
     /// What the source code calls the variables of values.
     source_names: FastMap<ValueId, String>,
     /// Variables that are declared already.
     declared: ValueMap<bool>,
     used: ValueMap<bool>,
-    lines: Vec<Line>,
-    indent: usize,
+    pub(super) lines: Vec<Line>,
+    pub(super) indent: usize,
     addresses: Vec<u32>,
     flags: Vec<String>,
 }
@@ -264,6 +266,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         status_of: FastMap::default(),
         value_names: FastMap::default(),
         source_names: FastMap::default(),
+        counters: Vec::new(),
         declared: ValueMap::filled(false, function.values.len()),
         used,
         lines: Vec::new(),
@@ -316,6 +319,7 @@ impl Printer<'_> {
         }
         lines.append(&mut self.lines);
         lines.push(plain("}"));
+        counted::declare_counters(&mut lines, &self.counters);
         direct_return(&mut lines);
         lines
     }
@@ -451,7 +455,7 @@ impl Printer<'_> {
         }
     }
 
-    fn braced(&mut self, head: &str, body: &[Statement]) {
+    pub(super) fn braced(&mut self, head: &str, body: &[Statement]) {
         self.line(head);
         self.line("{");
         self.scope(body);
@@ -459,7 +463,7 @@ impl Printer<'_> {
     }
 
     /// Prints statements in a scope of their own: names that are declared there end with it.
-    fn scope(&mut self, body: &[Statement]) {
+    pub(super) fn scope(&mut self, body: &[Statement]) {
         let heap_objects = self.heap_objects.clone();
         self.indent += 1;
         self.statements(body);
@@ -467,7 +471,7 @@ impl Printer<'_> {
         self.heap_objects = heap_objects;
     }
 
-    fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
+    pub(super) fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
         match test {
             Condition::Flag(flag) => format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
             Condition::Value(id) if holds => self.value(id, Kind::Known(ScalarKind::Bool), 0),
@@ -533,16 +537,10 @@ impl Printer<'_> {
                 self.line("} while (false);");
             }
             Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
-                let text = self.condition((*condition, *holds));
-                let attribute = super::legacy::loop_attribute(self.program);
-                self.braced(&format!("{attribute}while ({text})"), body);
+                self.while_loop((*condition, *holds), body);
             }
             Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
-                self.line("do");
-                self.line("{");
-                self.scope(body);
-                let text = self.condition((*condition, *holds));
-                self.line(&format!("}} while ({text});"));
+                self.do_loop((*condition, *holds), body);
             }
             Statement::Switch { selector, cases } => {
                 let text = self.value(*selector, Kind::Integer, 0);

@@ -5,6 +5,7 @@
 //! | `signature` | parameters and results of entry points, with their semantics |
 //! | `declaration` | structures, constant buffers, resources, variables |
 //! | `function` | functions: statements |
+//! | `counted` | loops that count |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
 //! | `matrix` | products of matrices and vectors |
@@ -23,6 +24,7 @@
 
 mod access;
 mod constant_buffer;
+mod counted;
 mod declaration;
 mod expression;
 mod function;
