@@ -381,6 +381,17 @@ pub struct Block {
     pub address: u32,
 }
 
+/// What the source code calls a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// The number of the name; the front end has a table of them.
+    pub variable: u32,
+    /// The component of the variable that the value is; `None` if it is the whole variable.
+    pub lane: Option<u8>,
+    /// The value.
+    pub value: ValueId,
+}
+
 /// A function in the intermediate representation.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
@@ -405,6 +416,8 @@ pub struct Function {
     /// Values of variables of the source code: the index in [`Module::variables`], and a value that it has somewhere.
     /// These values are used as long as they are listed here.
     pub named: Vec<(u32, ValueId)>,
+    /// What the source code calls values. This does not make them used.
+    pub labels: Vec<Label>,
     /// Values that were used as signed integers before passes changed them. This does not make them used.
     pub signed: Vec<ValueId>,
 }
@@ -598,6 +611,10 @@ impl Function {
         for (_, value) in &mut self.named {
             *value = number[resolve(*value)];
         }
+        self.labels.retain_mut(|label| {
+            label.value = number[resolve(label.value)];
+            label.value != ValueId::NONE
+        });
         self.signed.retain_mut(|id| {
             *id = number[resolve(*id)];
             *id != ValueId::NONE

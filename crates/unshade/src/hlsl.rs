@@ -1,5 +1,8 @@
 //! Decompiles DirectX shaders to HLSL: DXIL, and token programs of shader models 1 to 5.1.
 //!
+//! [`target`] reads what a shader was compiled for and with, and [`mod@compare`] compares what a compiler makes of the text with
+//! the original.
+//!
 //! ```
 //! use unshade::directx::shader::Shader;
 //! use unshade::directx::target::{Stage, Target};
@@ -14,6 +17,12 @@
 //! assert!(hlsl.text().starts_with("[numthreads(64, 1, 1)]\nvoid main()\n"));
 //! # Ok::<(), unshade_core::Error>(())
 //! ```
+
+mod bounded;
+mod canonical;
+pub mod compare;
+mod layout;
+pub mod target;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -34,7 +43,26 @@ use unshade_llvm::source_map::SourceMap;
 /// # Errors
 /// If there is no program in it, or it can't be read.
 pub fn container(container: &Container<'_>, wanted: &dyn Fn(usize, &str) -> bool) -> Result<Hlsl> {
-    let mut program = lift(container)?;
+    container_with(container, wanted, Options::default())
+}
+
+/// What [`container_with`] leaves out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Names of variables that debug information gives.
+    pub without_source: bool,
+}
+
+/// Decompiles the program of a container as [`container()`] does, with options.
+///
+/// # Errors
+/// If there is no program in it, or it can't be read.
+pub fn container_with(
+    container: &Container<'_>,
+    wanted: &dyn Fn(usize, &str) -> bool,
+    options: Options,
+) -> Result<Hlsl> {
+    let mut program = lift_with(container, !options.without_source)?;
     select(&mut program, wanted);
     Ok(hlsl::print(program))
 }
@@ -53,8 +81,12 @@ pub fn direct3d9(data: &[u8]) -> Result<Hlsl> {
 /// # Errors
 /// If there is no program in it, or it can't be read.
 pub fn lift(container: &Container<'_>) -> Result<ShaderProgram> {
+    lift_with(container, true)
+}
+
+fn lift_with(container: &Container<'_>, has_names: bool) -> Result<ShaderProgram> {
     if main_part(container).is_some() {
-        return dxil::lift(container);
+        return dxil::lift_with(container, has_names);
     }
     dxbc::lift(container).map_err(|fault| Error::without_offset(ErrorKind::BadValue, fault.to_string()))
 }

@@ -227,6 +227,21 @@ pub(crate) struct DecompileArgs {
     /// With --arg, bytes of shared memory per block, in addition to what the kernel declares
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "values")]
     pub(crate) shared: u32,
+    /// In place of HLSL, check it: compile it with this command, and compare the result with the original
+    ///
+    /// `dxc` and `fxc` need no arguments, nor does `wine fxc.exe`. Arguments of another compiler have placeholders: {input}
+    /// and {output} are files, {target} is the profile (ps_5_0, lib_6_6), {entry} the entry point, which is empty for a library.
+    /// {options} are those that the original says it was compiled with, such as -Od or -enable-16bit-types; each is an argument.
+    /// No shell runs the command: quotes keep blanks, and all else is as it stands.
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        conflicts_with_all = ["lines", "calls", "print_after", "output", "verify", "header"]
+    )]
+    pub(crate) recompile_with: Option<String>,
+    /// With --recompile-with, the seconds after which a compiler is ended
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "recompile_with")]
+    pub(crate) time_limit: u64,
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

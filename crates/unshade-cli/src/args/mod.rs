@@ -183,10 +183,11 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(Deferred<DisassembleArgs>),
-    /// Decompile NVIDIA machine code to CUDA C or C++
+    /// Decompile NVIDIA machine code to CUDA C or C++, DirectX shaders to HLSL
     ///
     /// Kepler kernels (sm_30 to sm_37) become C that CUDA compilers accept and that does what the machine code does.
-    /// What C can't express becomes a comment in its place. docs/decompiler.md describes the method.
+    /// DirectX shaders (shader models 1 to 6.10) become HLSL that DXC and FXC accept. What the language can't express becomes a
+    /// comment in its place. docs/decompiler.md and docs/hlsl.md describe the method.
     #[command(after_help = format!("\
 Examples:
   unshade decompile kernel.cubin
@@ -198,8 +199,16 @@ Examples:
   unshade decompile --header -o unshade_host.h for the C++ above
   unshade decompile kernel.cubin axpy --verify --block 32 \\
       --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range'
+  unshade decompile shader.dxil
+  unshade decompile shader.dxil --recompile-with dxc
+  unshade decompile shaders.zip --recompile-with 'wine tools/fxc.exe /O1'
+  unshade decompile shader.dxil --recompile-with \
+      'dxc {{options}} -O1 -T {{target}} -E {{entry}} -Fo {{output}} {{input}}'
+  unshade decompile shader.dxbc --recompile-with \
+      'fxc {{options}} /T {{target}} /E {{entry}} /Fo {{output}} {{input}}'
 
-{EXIT_STATUS}"))]
+{EXIT_STATUS}; with
+     --recompile-with, also a text that its compiler refuses"))]
     Decompile(Deferred<DecompileArgs>),
     /// Run a kernel of a cubin or a DirectX shader, without a GPU
     ///

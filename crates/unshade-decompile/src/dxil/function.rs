@@ -9,7 +9,8 @@ use super::types::TypeReader;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
 use crate::ir::shader::interface::{
-    Passing, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable, VariableSpace,
+    LocalName, Passing, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable,
+    VariableSpace,
 };
 use crate::ir::shader::vector::gather;
 use crate::ir::{self, BlockId, End, Function, NO_ADDRESS, Op, ResourceId, ShaderOp, ValueId, VariableId};
@@ -46,6 +47,8 @@ pub(super) struct Shared<'m, 'a> {
     pub(super) precise_kind: Option<u32>,
     /// The functions that are called, and whose code is elsewhere.
     pub(super) externals: Vec<u32>,
+    /// Whether names of debug information are read.
+    pub(super) has_names: bool,
 }
 
 /// Lifts all functions of a module. `described` is the module that has the names of resources.
@@ -53,6 +56,7 @@ pub(super) fn lift_all(
     module: &Module<'_>,
     dxil: &DxilModule,
     described: Option<(&Module<'_>, &DxilModule)>,
+    has_names: bool,
 ) -> ShaderProgram {
     let mut shared = Shared {
         module,
@@ -65,6 +69,7 @@ pub(super) fn lift_all(
         names: FastMap::default(),
         precise_kind: module.metadata_kind(b"dx.precise"),
         externals: Vec::new(),
+        has_names,
     };
     shared.add_resources(described);
     shared.add_globals();
@@ -259,9 +264,15 @@ impl<'m> Shared<'m, '_> {
         lifted.parameters = parameters;
         lifted.result = result;
         let Ok(body) = self.module.body(index) else { return lifted };
-        let (function, payload, records) = Lifter::new(self, &body).run();
+        let Body { function, payload, records, names, parameter_names } = Lifter::new(self, &body).run();
         lifted.function = function;
         lifted.attributes.payload = payload;
+        lifted.names = names;
+        for (number, name) in parameter_names {
+            if let Some(parameter) = lifted.parameters.get_mut(number as usize) {
+                parameter.name = name;
+            }
+        }
         if let Some(found) = entry.and_then(|entry| entry.properties.node.as_ref())
             && lifted.stage == Some(Stage::Node)
         {
@@ -370,6 +381,22 @@ pub(super) struct Lifter<'s, 'm, 'a, 'b> {
     /// The types of the records of a node: whether it is an output, its number, the type.
     pub(super) records: Vec<(bool, u32, DataType)>,
     undefined: FastMap<(u8, u16), ValueId>,
+    /// Names of the source code, and their numbers.
+    pub(super) names: Vec<LocalName>,
+    pub(super) name_numbers: FastMap<LocalName, u32>,
+    /// Names of parameters, by number.
+    pub(super) parameter_names: FastMap<u32, String>,
+}
+
+/// The code of a function, and what was found in it.
+struct Body {
+    function: Function,
+    /// The type of the payload of a mesh, if it reads that.
+    payload: Option<DataType>,
+    /// The types of the records of a node: whether it is an output, its number, the type.
+    records: Vec<(bool, u32, DataType)>,
+    names: Vec<LocalName>,
+    parameter_names: FastMap<u32, String>,
 }
 
 impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
@@ -385,11 +412,13 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             payload: None,
             records: Vec::new(),
             undefined: FastMap::default(),
+            names: Vec::new(),
+            name_numbers: FastMap::default(),
+            parameter_names: FastMap::default(),
         }
     }
 
-    /// Returns the function, the type of the payload of a mesh if it reads that, and those of the records of a node.
-    fn run(mut self) -> (Function, Option<DataType>, Vec<(bool, u32, DataType)>) {
+    fn run(mut self) -> Body {
         for block in &self.body.blocks {
             self.function.block(block.start);
         }
@@ -407,7 +436,13 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             }
         }
         self.fill_phis();
-        (self.function, self.payload, self.records)
+        Body {
+            function: self.function,
+            payload: self.payload,
+            records: self.records,
+            names: self.names,
+            parameter_names: self.parameter_names,
+        }
     }
 
     /// Returns the reachable blocks, each after those that dominate it.

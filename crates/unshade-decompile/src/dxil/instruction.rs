@@ -595,12 +595,16 @@ impl Lifter<'_, '_, '_, '_> {
             return Some(self.unlifted("call through a pointer", self.shape(instruction.ty).0));
         };
         let name = &self.shared.module.functions.get(index as usize)?.symbol.name;
+        if name.starts_with(b"llvm.dbg.") {
+            self.debug_call(name, instruction, arguments);
+            return None;
+        }
         let arguments: Vec<LlvmValue> = arguments.iter().filter_map(|operand| operand.as_value()).collect();
         if name.starts_with(b"dx.op.") {
             return self.operation(instruction, &arguments);
         }
         if name.starts_with(b"llvm.") {
-            // Debug information and lifetimes.
+            // Lifetimes.
             return None;
         }
         Some(self.invoke(instruction, index, &arguments))

@@ -8,10 +8,12 @@
 //! - structures that operations return become the lanes of a vector;
 //! - `alloca` and global variables become variables, and pointers to them places.
 //!
-//! Names and types come from the module in the STAT part, if there is one: DXC strips them from the program.
+//! Names and types come from the module in the STAT part, if there is one: DXC strips them from the program. Names of variables
+//! come from debug information, see `debug`.
 //!
 //! Knowledge: DirectXShaderCompiler's `DXIL.rst` and `hctdb`, and what DXC 1.6 to 1.10 write.
 
+mod debug;
 mod exports;
 mod function;
 mod instruction;
@@ -32,11 +34,19 @@ use unshade_dxcontainer::dxil::{DxilModule, main_part};
 use unshade_dxcontainer::program::bitcode;
 use unshade_llvm::Module;
 
-/// Lifts the program of a container.
+/// Lifts the program of a container, with the names of debug information.
 ///
 /// # Errors
 /// If there is no program in it, or it can't be read as a module.
 pub fn lift(container: &Container<'_>) -> Result<ShaderProgram> {
+    lift_with(container, true)
+}
+
+/// Lifts the program of a container, with the names of variables that debug information gives if it `has_names`.
+///
+/// # Errors
+/// If there is no program in it, or it can't be read as a module.
+pub fn lift_with(container: &Container<'_>, has_names: bool) -> Result<ShaderProgram> {
     let part = main_part(container)
         .ok_or_else(|| Error::without_offset(ErrorKind::BadValue, "the container has no DXIL program"))?;
     let (_, program) = bitcode(part.data)?;
@@ -49,7 +59,7 @@ pub fn lift(container: &Container<'_>) -> Result<ShaderProgram> {
     };
     let described = reflection.as_ref().map(|module| (module, DxilModule::read(module, 0)));
     let described = described.as_ref().map(|(module, dxil)| (*module, dxil));
-    let mut program = function::lift_all(&module, &dxil, described);
+    let mut program = function::lift_all(&module, &dxil, described, has_names);
     let signature = crate::root_signature::of_container(container, &mut program.missing);
     if let Some(entry) = program.functions.first_mut().filter(|_| program.stage != Stage::Library) {
         entry.attributes.root_signature = signature;

@@ -27,7 +27,7 @@ fn lifted(text: &str) -> ShaderProgram {
     let bytes = unshade_llvm::write::module(&assembled.input(), &options).unwrap();
     let module = Module::parse(&bytes, 0).unwrap();
     let dxil = DxilModule::read(&module, 0);
-    let mut program = function::lift_all(&module, &dxil, None);
+    let mut program = function::lift_all(&module, &dxil, None, true);
     options::add(&module, &dxil, &mut program);
     program
 }

@@ -5,6 +5,7 @@ use super::expression::precedence as p;
 use super::names::Names;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
+use super::{counted, source_names};
 use crate::Line;
 use crate::edges;
 use crate::ir::dominators::Graph;
@@ -48,11 +49,15 @@ pub(super) struct Printer<'p> {
     /// The variables that take the status of accesses.
     pub(super) status_of: FastMap<ValueId, String>,
     value_names: FastMap<ValueId, String>,
+    /// The variables of `for` loops that have a start.
+    pub(super) counters: Vec<String>,
+    /// What the source code calls the variables of values.
+    source_names: FastMap<ValueId, String>,
     /// Variables that are declared already.
     declared: ValueMap<bool>,
     used: ValueMap<bool>,
-    lines: Vec<Line>,
-    indent: usize,
+    pub(super) lines: Vec<Line>,
+    pub(super) indent: usize,
     addresses: Vec<u32>,
     flags: Vec<String>,
 }
@@ -260,6 +265,8 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         pending: Vec::new(),
         status_of: FastMap::default(),
         value_names: FastMap::default(),
+        source_names: FastMap::default(),
+        counters: Vec::new(),
         declared: ValueMap::filled(false, function.values.len()),
         used,
         lines: Vec::new(),
@@ -268,6 +275,8 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         flags: Vec::new(),
     };
     printer.unknown.append(&mut printer.interface.missing);
+    printer.source_names =
+        source_names::find(&info.names, &function, &variables, |id| printer.has_variable(id));
     printer.check_lanes();
     let lines = printer.run(&statements);
     Printed { lines, unknown: printer.unknown, helpers: printer.helpers, gotos }
@@ -311,6 +320,7 @@ impl Printer<'_> {
         }
         lines.append(&mut self.lines);
         lines.push(plain("}"));
+        counted::declare_counters(&mut lines, &self.counters);
         direct_return(&mut lines);
         lines
     }
@@ -389,6 +399,11 @@ impl Printer<'_> {
         if let Some(name) = self.value_names.get(&class) {
             return name.clone();
         }
+        if let Some(wanted) = self.source_names.get(&class) {
+            let name = self.names.take(wanted);
+            self.value_names.insert(class, name.clone());
+            return name;
+        }
         let wanted = match self.function.op(class) {
             Op::Phi if self.kinds[class] != ScalarKind::Float && self.function.lanes(class) == 1 => "n",
             Op::Shader(ShaderOp::Dimensions) => "size",
@@ -441,7 +456,7 @@ impl Printer<'_> {
         }
     }
 
-    fn braced(&mut self, head: &str, body: &[Statement]) {
+    pub(super) fn braced(&mut self, head: &str, body: &[Statement]) {
         self.line(head);
         self.line("{");
         self.scope(body);
@@ -449,7 +464,7 @@ impl Printer<'_> {
     }
 
     /// Prints statements in a scope of their own: names that are declared there end with it.
-    fn scope(&mut self, body: &[Statement]) {
+    pub(super) fn scope(&mut self, body: &[Statement]) {
         let heap_objects = self.heap_objects.clone();
         self.indent += 1;
         self.statements(body);
@@ -457,7 +472,7 @@ impl Printer<'_> {
         self.heap_objects = heap_objects;
     }
 
-    fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
+    pub(super) fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
         match test {
             Condition::Flag(flag) => format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
             Condition::Value(id) if holds => self.value(id, Kind::Known(ScalarKind::Bool), 0),
@@ -523,16 +538,10 @@ impl Printer<'_> {
                 self.line("} while (false);");
             }
             Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
-                let text = self.condition((*condition, *holds));
-                let attribute = super::legacy::loop_attribute(self.program);
-                self.braced(&format!("{attribute}while ({text})"), body);
+                self.while_loop((*condition, *holds), body);
             }
             Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
-                self.line("do");
-                self.line("{");
-                self.scope(body);
-                let text = self.condition((*condition, *holds));
-                self.line(&format!("}} while ({text});"));
+                self.do_loop((*condition, *holds), body);
             }
             Statement::Switch { selector, cases } => {
                 let text = self.value(*selector, Kind::Integer, 0);

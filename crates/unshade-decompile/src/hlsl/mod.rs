@@ -5,6 +5,7 @@
 //! | `signature` | parameters and results of entry points, with their semantics |
 //! | `declaration` | structures, constant buffers, resources, variables |
 //! | `function` | functions: statements |
+//! | `counted` | loops that count |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
 //! | `offsets` | where members of constant buffers lie |
@@ -20,11 +21,13 @@
 //! | `state` | root signatures, state objects of libraries |
 //! | `spelling` | names of types and functions |
 //! | `names` | identifiers that are free |
+//! | `source_names` | names of the source code for variables |
 //!
 //! Knowledge: Microsoft's reference of HLSL, and what FXC and DXC 1.6 to 1.10 accept.
 
 mod access;
 mod constant_buffer;
+mod counted;
 mod declaration;
 mod expression;
 mod function;
@@ -39,6 +42,7 @@ mod offsets;
 mod padding;
 mod ray_query;
 mod signature;
+mod source_names;
 mod spelling;
 mod stage;
 mod state;

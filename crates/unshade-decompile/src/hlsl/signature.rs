@@ -22,6 +22,8 @@ pub(super) struct Interface {
     pub(super) prologue: Vec<String>,
     /// What a return statement returns.
     pub(super) result: Option<String>,
+    /// The names of the parameters of a function that is no entry point.
+    pub(super) arguments: Vec<String>,
     /// The names of inputs; members where the vertex is an index of [`Self::vertices`].
     pub(super) inputs: Vec<String>,
     pub(super) outputs: Vec<String>,
@@ -143,9 +145,12 @@ impl Writer<'_> {
     /// Adds the parameters of the function itself.
     fn own_parameters(&mut self) {
         for (index, parameter) in self.info.parameters.iter().enumerate() {
-            let name =
-                if parameter.name.is_empty() { format!("argument{index}") } else { parameter.name.clone() };
+            let name = match parameter.name.as_str() {
+                "" => format!("argument{index}"),
+                name => self.names.take(name),
+            };
             self.parameters.extend(super::declaration::parameter(self.naming, parameter, &name));
+            self.interface.arguments.push(name);
         }
     }
 

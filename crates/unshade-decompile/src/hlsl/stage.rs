@@ -86,8 +86,10 @@ impl Printer<'_> {
                 Some(parameter) if parameter.passing == Passing::Result => {
                     self.interface.result.clone().unwrap_or_default()
                 }
-                Some(parameter) if !parameter.name.is_empty() => parameter.name.clone(),
-                _ => format!("argument{number}"),
+                _ => {
+                    let name = self.interface.arguments.get(number).cloned();
+                    name.unwrap_or_else(|| format!("argument{number}"))
+                }
             },
         }
     }

@@ -6,6 +6,7 @@
 //! | [`loads`] | loads of as many words as are used |
 //! | [`stores`] | stores of single components as stores of vectors |
 //! | [`idiom`] | functions of the language that compilers expand: `pow`, `exp`, `log` |
+//! | [`labels`] | names of the source code for values |
 //! | [`vectorize`] | vectors from scalar operations that do the same |
 //! | [`users`] | the users of values, while a pass changes them |
 //! | [`kinds`] | whether a value is a float, an integer or a boolean |
@@ -13,6 +14,7 @@
 pub mod idiom;
 pub mod inputs;
 pub mod kinds;
+pub mod labels;
 pub mod loads;
 pub mod stores;
 pub mod users;
@@ -46,6 +48,7 @@ pub fn simplify(
 /// Removes what is unused, and moves each pure value to the first block where it can be computed.
 fn settle(function: &mut ShaderFunction) {
     function.function.settle();
+    labels::follow(&mut function.function);
     pass::sweep(&mut function.function);
     let graph = Graph::new(&function.function);
     pass::hoist(&mut function.function, &graph);

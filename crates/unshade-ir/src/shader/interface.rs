@@ -401,6 +401,8 @@ pub struct ShaderFunction {
     pub outputs: Vec<Element>,
     /// See [`Self::inputs`].
     pub patch: Vec<Element>,
+    /// Names of the source code, which labels of the code refer to.
+    pub names: Vec<LocalName>,
     /// Its code.
     pub function: Function,
 }
@@ -427,6 +429,15 @@ pub struct StateObject {
     pub name: String,
     /// Its values.
     pub values: Vec<StateValue>,
+}
+
+/// The name of a variable in the source code, or of a member of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LocalName {
+    /// The name.
+    pub name: String,
+    /// How many inlined calls it is in.
+    pub depth: u32,
 }
 
 /// A shader, or a library of them.

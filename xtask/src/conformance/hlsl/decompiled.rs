@@ -1,12 +1,13 @@
 //! The decompiler that is measured.
 
-use super::input::{Encoding, Shader};
+use super::input::Shader;
 use super::recompile::Hlsl;
 use unshade::dxcontainer::Container;
+use unshade::hlsl::target::Encoding;
 
 /// Decompiles a shader; an error says why not.
 pub(super) fn decompile(shader: &Shader) -> Result<Hlsl, String> {
-    let hlsl = match shader.encoding {
+    let hlsl = match shader.target.encoding {
         Encoding::Direct3d9 => unshade::hlsl::direct3d9(&shader.data),
         _ => Container::parse(&shader.data)
             .and_then(|container| unshade::hlsl::container(&container, &|_, _| true)),

@@ -10,18 +10,16 @@
 //! | whole | texts that express everything |
 //! | gotos | `goto`s in all texts |
 //! | compile | texts that a compiler takes |
-//! | signatures … same | what of the program is the original, see [`mod@compare`] |
+//! | signatures … same | what of the program is the original, see [`rung`] |
 //! | PSV0 | programs with the same PSV0 |
 //! | ratio | the median of instructions in the recompiled program by those in the original |
 
-mod canonical;
-mod compare;
 mod decompiled;
 mod input;
-mod layout;
 mod oracle;
 mod recompile;
 mod report;
+mod rung;
 pub(super) mod runs;
 mod sources;
 
@@ -32,12 +30,13 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use rayon::prelude::*;
 
-use self::compare::{Comparison, compare};
 use self::input::Shader;
 use self::oracle::{Oracle, Outcome};
 use self::recompile::Hlsl;
+use self::rung::Rung;
 use self::sources::Sources;
 use crate::sh;
+use unshade::hlsl::compare::{Comparison, compare};
 
 /// What to measure.
 pub(super) struct Options<'a> {
@@ -113,13 +112,13 @@ impl Record {
 
     /// Returns whether the recompiled program is the original.
     fn is_same(&self) -> bool {
-        matches!(&self.state, State::Compiled(comparison) if comparison.reached() == comparison.differences.len())
+        matches!(&self.state, State::Compiled(comparison) if comparison.is_same())
     }
 
     /// Keeps the better of two results.
     fn improve(&mut self, state: State) {
         let reached = |state: &State| match state {
-            State::Compiled(comparison) => 2 + comparison.reached(),
+            State::Compiled(comparison) => 2 + Rung::reached(comparison),
             State::NotCompared(_) => 1,
             _ => 0,
         };
@@ -149,14 +148,14 @@ fn decompile(shader: Shader, sources: Option<&Sources>) -> Option<Record> {
 fn recompile(oracle: &Oracle, records: &mut [Record]) -> Result<()> {
     let folder = sh::temporary("texts");
     std::fs::create_dir_all(&folder)?;
-    let most = records.iter().map(|record| recompile::attempts(&record.shader)).max().unwrap_or(0);
+    let most = records.iter().map(|record| recompile::attempts(&record.shader.target)).max().unwrap_or(0);
     for attempt in 0..most {
         let mut jobs = Vec::new();
         let mut of_records = Vec::new();
         for (number, record) in records.iter().enumerate() {
             let Some(hlsl) = &record.hlsl else { continue };
-            let is_known = oracle.has(recompile::compiler(&record.shader).0);
-            if !is_known || record.is_same() || attempt >= recompile::attempts(&record.shader) {
+            let is_known = oracle.has(recompile::compiler(&record.shader.target).0);
+            if !is_known || record.is_same() || attempt >= recompile::attempts(&record.shader.target) {
                 continue;
             }
             // What is refused at one level is refused at all.
@@ -164,7 +163,7 @@ fn recompile(oracle: &Oracle, records: &mut [Record]) -> Result<()> {
                 continue;
             }
             let source = source_file(hlsl, &folder, number)?;
-            jobs.push(recompile::job(&record.shader, hlsl, source, attempt));
+            jobs.push(recompile::job(&record.shader.target, hlsl, source, attempt));
             of_records.push(number);
         }
         let outcomes = oracle.compile(&jobs)?;
@@ -193,9 +192,9 @@ fn source_file(hlsl: &Hlsl, folder: &Path, number: usize) -> Result<PathBuf> {
 
 fn state(shader: &Shader, outcome: Outcome) -> State {
     match outcome {
-        Outcome::Compiled(data) => match compare(shader.encoding, &shader.data, &data) {
+        Outcome::Compiled(data) => match compare(shader.target.encoding, &shader.data, &data) {
             Ok(comparison) => State::Compiled(comparison),
-            Err(error) => State::NotCompared(format!("{error:#}")),
+            Err(error) => State::NotCompared(error.to_string()),
         },
         Outcome::Refused(messages) => State::Refused(messages),
         Outcome::Crashed => State::Refused("error: the compiler crashes".into()),

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
-use super::compare::{Comparison, Rung};
 use super::input::Inputs;
 use super::oracle::Compiler;
 use super::recompile;
+use super::rung::Rung;
 use super::{Record, State};
 
 /// How many kinds of failures are printed for each step.
@@ -38,14 +38,12 @@ impl Row {
         self.whole += usize::from(record.is_whole());
         self.gotos += record.hlsl.as_ref().map_or(0, |hlsl| hlsl.gotos);
         self.compiled += usize::from(matches!(record.state, State::Compiled(_) | State::NotCompared(_)));
-        let State::Compiled(Comparison { differences, psv0_same, instructions }) = &record.state else {
-            return;
-        };
-        for (count, difference) in self.rungs.iter_mut().zip(differences) {
-            *count += usize::from(difference.is_none());
+        let State::Compiled(comparison) = &record.state else { return };
+        for (count, rung) in self.rungs.iter_mut().zip(Rung::ALL) {
+            *count += usize::from(rung.difference(comparison).is_none());
         }
-        self.psv0 += usize::from(*psv0_same == Some(true));
-        let [original, recompiled] = instructions.map(|count| count.max(1) as f64);
+        self.psv0 += usize::from(comparison.psv0_same == Some(true));
+        let [original, recompiled] = comparison.instructions.map(|count| count.max(1) as f64);
         self.ratios.push(recompiled / original);
     }
 
@@ -73,7 +71,7 @@ impl Inputs {
         );
         let mut compilers: BTreeMap<Compiler, [usize; 2]> = BTreeMap::new();
         for shader in &self.shaders {
-            let (compiler, is_exact) = recompile::compiler(shader);
+            let (compiler, is_exact) = recompile::compiler(&shader.target);
             let counts = compilers.entry(compiler).or_default();
             counts[0] += 1;
             counts[1] += usize::from(is_exact);
@@ -89,7 +87,7 @@ pub(super) fn print(records: &[Record]) {
     let mut sets: BTreeMap<&str, BTreeMap<&str, Row>> = BTreeMap::new();
     for record in records {
         let rows = sets.entry(&record.shader.set).or_default();
-        rows.entry(&record.shader.profile).or_default().add(record);
+        rows.entry(&record.shader.target.profile).or_default().add(record);
     }
     let mut total = Row::default();
     records.iter().for_each(|record| total.add(record));
@@ -143,7 +141,7 @@ fn print_differences(records: &[Record]) {
         let mut kinds = Kinds::new();
         for record in records {
             let State::Compiled(comparison) = &record.state else { continue };
-            if let Some(difference) = &comparison.differences[rung as usize] {
+            if let Some(difference) = rung.difference(comparison) {
                 let name = format!("{}/{}: {}", record.shader.set, record.shader.name, cut(difference));
                 count(&mut kinds, normalised(difference), name);
             }
@@ -211,7 +209,7 @@ pub(super) fn write_failures(records: &[Record], folder: &Path) -> Result<()> {
         std::fs::create_dir_all(&folder)?;
         let name = format!("{}-{}", record.shader.set, record.shader.name).replace('/', "-");
         let path = folder.join(&name);
-        let origin = format!("{}\n{}\n", record.shader.path.display(), record.shader.profile);
+        let origin = format!("{}\n{}\n", record.shader.path.display(), record.shader.target.profile);
         let write = |extension: &str, text: &str| {
             let path = format!("{}.{extension}", path.display());
             std::fs::write(&path, text).context(path)
@@ -234,8 +232,8 @@ fn failure(record: &Record) -> Option<(&'static str, String)> {
         State::Compiled(comparison) => {
             let mut report = String::new();
             let mut first = None;
-            for (rung, difference) in Rung::ALL.into_iter().zip(&comparison.differences) {
-                if let Some(difference) = difference {
+            for rung in Rung::ALL {
+                if let Some(difference) = rung.difference(comparison) {
                     first = first.or(Some(rung.name()));
                     let _ = writeln!(report, "{}: {difference}", rung.name());
                 }

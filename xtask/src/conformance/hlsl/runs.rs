@@ -18,9 +18,10 @@ use rayon::prelude::*;
 use unshade::decompiler::ir::shader::interface::ShaderProgram;
 use unshade::decompiler::shader::simplify_all;
 use unshade::dxcontainer::Container;
+use unshade::hlsl::target::Encoding;
 use unshade_emulate::shader::{Fault, Inputs, Limits, Outputs, Reason, run as interpret};
 
-use super::input::{self, Encoding, Shader};
+use super::input::{self, Shader};
 use super::oracle::{Oracle, Outcome};
 use super::recompile::{self, Hlsl};
 use super::{Options, decompiled};
@@ -59,7 +60,7 @@ pub(in crate::conformance) fn run(options: &Options<'_>) -> Result<()> {
     let oracle = Oracle::find()?;
     let inputs = input::collect(options.folders)?;
     inputs.print();
-    let shaders = inputs.shaders.into_iter().filter(|shader| shader.encoding != Encoding::Direct3d9);
+    let shaders = inputs.shaders.into_iter().filter(|shader| shader.target.encoding != Encoding::Direct3d9);
     let shaders: Vec<Shader> = shaders.step_by(options.sample.unwrap_or(1).max(1)).collect();
     let mut records: Vec<Record> = shaders.into_par_iter().map(record).collect();
     if let Some(oracle) = &oracle {
@@ -151,7 +152,7 @@ fn recompiled(oracle: &Oracle, records: &mut [Record]) -> Result<()> {
     let mut of_records = Vec::new();
     for (number, record) in records.iter_mut().enumerate() {
         let Some(hlsl) = &record.hlsl else { continue };
-        if !oracle.has(recompile::compiler(&record.shader).0) {
+        if !oracle.has(recompile::compiler(&record.shader.target).0) {
             continue;
         }
         // What has no form in HLSL can't do the same.
@@ -161,7 +162,7 @@ fn recompiled(oracle: &Oracle, records: &mut [Record]) -> Result<()> {
         }
         let file = folder.join(format!("{number}.hlsl"));
         std::fs::write(&file, &hlsl.text)?;
-        jobs.push(recompile::job(&record.shader, hlsl, file, 0));
+        jobs.push(recompile::job(&record.shader.target, hlsl, file, 0));
         of_records.push(number);
     }
     let outcomes = oracle.compile(&jobs)?;
@@ -240,7 +241,7 @@ fn print(records: &[Record]) {
     let mut rows: BTreeMap<String, Counts> = BTreeMap::new();
     let mut total = Counts::default();
     for record in records {
-        let stage = record.shader.profile.split('_').next().unwrap_or_default();
+        let stage = record.shader.target.profile.split('_').next().unwrap_or_default();
         rows.entry(format!("{} {stage}", record.shader.set)).or_default().add(record);
         total.add(record);
     }

@@ -9,8 +9,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use unshade::hlsl::target::Encoding;
 
-use super::input::{Encoding, Shader};
+use super::input::Shader;
 use super::recompile::Hlsl;
 
 /// Lines of indices, by file.
@@ -62,7 +63,7 @@ impl Sources {
 impl Line {
     fn hlsl(&self, shader: &Shader) -> Result<Hlsl> {
         let (mut options, mut flags) = (self.options.clone(), 0);
-        if shader.encoding != Encoding::Dxil && !options.is_empty() {
+        if shader.target.encoding != Encoding::Dxil && !options.is_empty() {
             let number = options.remove(0);
             let digits = number.trim_start_matches("0x");
             flags = u32::from_str_radix(digits, 16).with_context(|| format!("flags {number}"))?;
@@ -76,7 +77,7 @@ fn hlsl(shader: &Shader, file: &Path, entry: &str, options: Vec<String>, flags: 
     Ok(Hlsl {
         text: String::from_utf8_lossy(&text).into_owned(),
         entry: entry.into(),
-        profile: shader.profile.clone(),
+        profile: shader.target.profile.clone(),
         options,
         flags,
         unknown: 0,

@@ -1,8 +1,10 @@
 //! DirectX shaders as HLSL.
 
-use super::LineView;
+use super::{LineView, recompile};
 use crate::Outcome;
+use crate::args::{DecompileArgs, GlobalArgs};
 use crate::paint;
+use anyhow::Result;
 use serde::Serialize;
 use std::fmt::Write as _;
 use unshade::carve::Find;
@@ -16,6 +18,8 @@ pub(super) struct Shader {
     /// Where it was found.
     path: String,
     result: Result<Hlsl, String>,
+    /// The original, if it is to be compared.
+    data: Vec<u8>,
 }
 
 /// A shader in the output of `--json`.
@@ -41,17 +45,43 @@ pub(super) fn is_shader(format: Format) -> bool {
     matches!(format, Format::DxContainer | Format::Direct3d9)
 }
 
-/// Decompiles the container or the bare program of a find.
-pub(super) fn decompile(find: &Find<'_>, path: String, selection: &Selection) -> Shader {
-    if find.format == Format::Direct3d9 {
-        let result = hlsl::direct3d9(find.data).map_err(|error| error.to_string());
-        return Shader { path, result };
-    }
-    let result = Container::parse(find.data).and_then(|container| {
+/// Decompiles the container or the bare program of a find, and keeps the original if it is to be compared.
+pub(super) fn decompile(
+    find: &Find<'_>,
+    path: String,
+    selection: &Selection,
+    args: &DecompileArgs,
+) -> Shader {
+    let options = hlsl::Options { without_source: args.no_debug_info };
+    let result = if find.format == Format::Direct3d9 {
+        hlsl::direct3d9(find.data)
+    } else {
         let wanted = |index: usize, name: &str| selection.matches_name(index as u32, name.as_bytes());
-        hlsl::container(&container, &wanted)
-    });
-    Shader { path, result: result.map_err(|error| error.to_string()) }
+        Container::parse(find.data).and_then(|container| hlsl::container_with(&container, &wanted, options))
+    };
+    let data = if args.recompile_with.is_some() { find.data.to_vec() } else { Vec::new() };
+    Shader { path, result: result.map_err(|error| error.to_string()), data }
+}
+
+/// Compiles the texts again, and prints how the results compare with the originals.
+pub(super) fn recompile(
+    shaders: &[Shader],
+    args: &DecompileArgs,
+    command: &str,
+    global: &GlobalArgs,
+) -> Result<Outcome> {
+    let texts: Vec<_> = shaders
+        .iter()
+        .filter_map(|shader| {
+            let hlsl = shader.result.as_ref().ok()?;
+            Some((shader.path.as_str(), hlsl, shader.data.as_slice()))
+        })
+        .collect();
+    if texts.is_empty() {
+        anstream::eprintln!("{}: no shader that can be decompiled", paint::error("unshade"));
+        return Ok(Outcome::Finding);
+    }
+    recompile::run(&texts, args, command, global)
 }
 
 /// Prints what has no form in HLSL, and which shaders could not be decompiled.

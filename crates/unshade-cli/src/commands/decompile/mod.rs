@@ -1,7 +1,9 @@
 //! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks; HLSL from DirectX shaders.
 
+mod compiler;
 mod directx;
 mod ir_text;
+mod recompile;
 mod verify;
 
 use super::programs::{each_input, each_program, open_all, print_diagnostics, require_selected};
@@ -101,6 +103,9 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
     }
     let Found { functions, passes, shaders, .. } = found;
     let mut outcome = opened.and(visited).and(directx::report(&shaders));
+    if let Some(command) = &args.recompile_with {
+        return Ok(outcome.and(directx::recompile(&shaders, args, command, global)?));
+    }
     if functions.is_empty() && shaders.is_empty() {
         if outcome == Outcome::Done {
             anstream::eprintln!("{}: no function that can be decompiled", paint::error("unshade"));
@@ -201,7 +206,7 @@ fn collect(
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
             if directx::is_shader(visited.find.format) {
-                found.shaders.push(directx::decompile(visited.find, path, selection));
+                found.shaders.push(directx::decompile(visited.find, path, selection, args));
                 if are_new {
                     let path = visited.find.path.to_string();
                     print_diagnostics(&path, &diagnostics);
@@ -209,6 +214,9 @@ fn collect(
                 return Ok(());
             }
             let request = CodeRequest { selection, part: None, path: &path };
+            if args.recompile_with.is_some() {
+                return Ok(());
+            }
             if let Some(Code::Machine(nvidia)) =
                 visited.program.map(|program| program.code(&request, &mut diagnostics))
             {

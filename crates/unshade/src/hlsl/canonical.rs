@@ -5,27 +5,31 @@
 //! - Types are spelled out; only those of DXIL itself have names.
 //! - Operands of commutative operations are sorted, and so are handles and inputs, which DXC places at the start of the
 //!   function in the order of their declaration.
+//! - Long texts are cut off, with the hash of the rest: types and constants of a hostile module would grow without a limit.
 //! - Flags of floating-point operations stay: an operation without `fast` is precise.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
+use std::rc::Rc;
 
-use anyhow::Result;
-use unshade::llvm::body::FunctionBody;
-use unshade::llvm::constants::{Constant, Constants};
-use unshade::llvm::instruction::{Instruction, Opcode};
-use unshade::llvm::operation::{Operation, pairs};
-use unshade::llvm::print::{dxil_operation, plain_constant};
-use unshade::llvm::types::Type;
-use unshade::llvm::value::{Operand, OperandKind, ValueKind};
-use unshade::llvm::{BlockId, Module, TypeId, ValueId};
+use super::bounded::Bounded;
+use unshade_core::Result;
+use unshade_llvm::body::FunctionBody;
+use unshade_llvm::constants::{Constant, Constants};
+use unshade_llvm::instruction::{Instruction, Opcode};
+use unshade_llvm::operation::{Operation, pairs};
+use unshade_llvm::print::{dxil_operation, plain_constant};
+use unshade_llvm::types::Type;
+use unshade_llvm::value::{Operand, OperandKind, ValueKind};
+use unshade_llvm::{BlockId, Module, TypeId, ValueId};
 
 /// A function.
 pub(super) struct Function {
     /// Its name without the types of its parameters.
     pub(super) name: String,
     /// The instructions, and the initial values of the globals that they use.
-    pub(super) lines: Vec<String>,
+    pub(super) lines: Vec<Rc<str>>,
     /// The operations, in the order of the module.
     pub(super) operations: Vec<String>,
 }
@@ -68,26 +72,32 @@ struct Writer<'b> {
     order: Vec<(Option<usize>, &'b Instruction)>,
     /// Numbers of results.
     numbers: HashMap<ValueId, usize>,
+    /// The texts of types, by the depth that is left.
+    types: RefCell<HashMap<(TypeId, usize), Rc<str>>>,
 }
 
-/// The globals in the order of their first use.
+/// The globals in the order of their first use, and the texts of constants, which have numbers of globals in them.
 #[derive(Default)]
-struct Globals(Vec<u32>);
+struct Globals {
+    order: Vec<u32>,
+    numbers: HashMap<u32, usize>,
+    constants: HashMap<(ValueId, usize), Rc<str>>,
+}
 
 impl Globals {
     fn number(&mut self, global: u32) -> usize {
-        let known = self.0.iter().position(|&known| known == global);
-        known.unwrap_or_else(|| {
-            self.0.push(global);
-            self.0.len() - 1
+        *self.numbers.entry(global).or_insert_with(|| {
+            self.order.push(global);
+            self.order.len() - 1
         })
     }
 }
 
 impl<'b> Writer<'b> {
     fn new(module: &'b Module<'b>, body: &'b FunctionBody) -> Self {
-        let mut writer = Self { module, body, order: Vec::new(), numbers: HashMap::new() };
-        let mut unordered: BTreeMap<String, Vec<&Instruction>> = BTreeMap::new();
+        let mut writer =
+            Self { module, body, order: Vec::new(), numbers: HashMap::new(), types: RefCell::default() };
+        let mut unordered: BTreeMap<Rc<str>, Vec<&Instruction>> = BTreeMap::new();
         let mut keys = HashMap::new();
         let mut ordered = Vec::new();
         for (number, block) in body.blocks.iter().enumerate() {
@@ -141,20 +151,23 @@ impl<'b> Writer<'b> {
     }
 
     /// Returns what an operation without an order is sorted by.
-    fn key(&self, instruction: &Instruction, keys: &HashMap<ValueId, String>) -> Option<String> {
-        let mut key = match Operation::of(self.body, instruction)? {
+    fn key(&self, instruction: &Instruction, keys: &HashMap<ValueId, Rc<str>>) -> Option<Rc<str>> {
+        let mut key = Bounded::default();
+        match Operation::of(self.body, instruction)? {
             // A resource variable of a library.
             Operation::Load { pointer, .. } => {
                 let ValueKind::Global(index) = self.module.value(None, pointer)?.kind else { return None };
                 self.module.types.named_struct(instruction.ty)?;
                 let name = &self.module.globals.get(index as usize)?.symbol.name;
-                return Some(format!("load {}", plain_name(&String::from_utf8_lossy(name))));
+                key.put("load ");
+                key.put(&plain_name(&String::from_utf8_lossy(name)));
+                return Some(key.finish());
             }
             _ => {
                 let (code, _) = self.dxil(instruction)?;
-                UNORDERED.contains(&code).then(|| format!("{code:03}"))?
+                UNORDERED.contains(&code).then(|| write!(key, "{code:03}"))?.ok()?;
             }
-        };
+        }
         let (_, operands) = self.dxil(instruction)?;
         for operand in operands {
             let id = operand.as_value()?;
@@ -166,7 +179,7 @@ impl<'b> Writer<'b> {
                 }
             }
         }
-        Some(key)
+        Some(key.finish())
     }
 
     /// Returns the name of each operation.
@@ -191,15 +204,15 @@ impl<'b> Writer<'b> {
         }
     }
 
-    fn lines(&self) -> Vec<String> {
+    fn lines(&self) -> Vec<Rc<str>> {
         let mut globals = Globals::default();
         let mut lines = Vec::new();
         for (block, instruction) in &self.order {
-            lines.extend(block.map(|number| format!("b{number}:")));
+            lines.extend(block.map(|number| Rc::from(format!("b{number}:"))));
             lines.push(self.line(instruction, &mut globals));
         }
         let mut at = 0;
-        while let Some(&global) = globals.0.get(at) {
+        while let Some(&global) = globals.order.get(at) {
             lines.push(self.global(global, at, &mut globals));
             at += 1;
         }
@@ -207,42 +220,42 @@ impl<'b> Writer<'b> {
     }
 
     /// Returns a global variable: its address space, type and initial value.
-    fn global(&self, index: u32, number: usize, globals: &mut Globals) -> String {
-        let Some(global) = self.module.globals.get(index as usize) else { return String::new() };
+    fn global(&self, index: u32, number: usize, globals: &mut Globals) -> Rc<str> {
+        let mut line = Bounded::default();
+        let Some(global) = self.module.globals.get(index as usize) else { return line.finish() };
         let ty = self.ty(global.symbol.ty, DEPTH);
-        let initial = global.initializer.map(|id| self.constant(id, globals, DEPTH)).unwrap_or_default();
-        format!("@{number} = addrspace({}) {ty} {initial}", global.symbol.address_space)
+        let _ = write!(line, "@{number} = addrspace({}) {ty} ", global.symbol.address_space);
+        if let Some(id) = global.initializer {
+            line.put(&self.constant(id, globals, DEPTH));
+        }
+        line.finish()
     }
 
-    fn line(&self, instruction: &Instruction, globals: &mut Globals) -> String {
-        let mut line = match self.numbers.get(&instruction.result) {
-            Some(number) => format!("%{number} = "),
-            None => String::new(),
-        };
+    fn line(&self, instruction: &Instruction, globals: &mut Globals) -> Rc<str> {
+        let mut line = Bounded::default();
+        if let Some(number) = self.numbers.get(&instruction.result) {
+            let _ = write!(line, "%{number} = ");
+        }
         let mnemonic = instruction.opcode.mnemonic();
         let _ = write!(line, "{mnemonic} {:x} {}", instruction.flags, self.ty(instruction.ty, DEPTH));
-        let operands = match Operation::of(self.body, instruction) {
-            Some(Operation::Phi(list)) => self.incoming(list, globals),
-            Some(Operation::Compare { predicate, .. }) => {
-                let _ = write!(line, " {predicate}");
-                self.operands(instruction, globals)
-            }
-            Some(Operation::Aggregate { indices, .. }) => {
-                let _ = write!(line, " {indices:?}");
-                self.operands(instruction, globals)
-            }
+        let operation = Operation::of(self.body, instruction);
+        let _ = match operation {
+            Some(Operation::Compare { predicate, .. }) => write!(line, " {predicate}"),
+            Some(Operation::Aggregate { indices, .. }) => write!(line, " {indices:?}"),
             Some(Operation::Alloca { ty, memory, .. }) => {
-                let _ = write!(line, " {} {:?}", self.ty(ty, DEPTH), memory.alignment());
-                self.operands(instruction, globals)
+                write!(line, " {} {:?}", self.ty(ty, DEPTH), memory.alignment())
             }
             Some(Operation::Load { memory, .. } | Operation::Store { memory, .. }) => {
-                let _ = write!(line, " {:?}", memory.alignment());
-                self.operands(instruction, globals)
+                write!(line, " {:?}", memory.alignment())
             }
-            _ => self.operands(instruction, globals),
+            _ => Ok(()),
         };
-        let _ = write!(line, " {}", operands.join(", "));
-        line
+        line.put(" ");
+        match operation {
+            Some(Operation::Phi(list)) => line.list(self.incoming(list, globals)),
+            _ => line.list(self.operands(instruction, globals)),
+        }
+        line.finish()
     }
 
     /// Returns the operands of a phi, sorted by block.
@@ -256,13 +269,13 @@ impl<'b> Writer<'b> {
         incoming.into_iter().map(text).collect()
     }
 
-    fn operands(&self, instruction: &Instruction, globals: &mut Globals) -> Vec<String> {
+    fn operands(&self, instruction: &Instruction, globals: &mut Globals) -> Vec<Rc<str>> {
         let operands = self.body.operands_of(instruction);
-        let mut texts: Vec<String> = operands
+        let mut texts: Vec<Rc<str>> = operands
             .iter()
             .map(|operand| match operand.kind() {
                 OperandKind::Value(id) => self.value(id, globals),
-                OperandKind::Block(block) => format!("b{}", block.index()),
+                OperandKind::Block(block) => format!("b{}", block.index()).into(),
                 OperandKind::Metadata(_) => "metadata".into(),
             })
             .collect();
@@ -277,91 +290,129 @@ impl<'b> Writer<'b> {
         texts
     }
 
-    fn value(&self, id: ValueId, globals: &mut Globals) -> String {
+    fn value(&self, id: ValueId, globals: &mut Globals) -> Rc<str> {
         match self.numbers.get(&id) {
-            Some(number) => format!("%{number}"),
+            Some(number) => format!("%{number}").into(),
             None => self.constant(id, globals, DEPTH),
         }
     }
 
     /// Returns a value that is not a result.
-    fn constant(&self, id: ValueId, globals: &mut Globals, depth: usize) -> String {
-        let Some(value) = self.module.value(Some(self.body), id) else { return "missing".into() };
-        match value.kind {
-            ValueKind::Argument(number) => return format!("%a{number}"),
-            ValueKind::Global(index) => return format!("@{}", globals.number(index)),
-            ValueKind::Function(index) => return self.function(index),
-            _ if depth == 0 => return "…".into(),
-            _ => {}
+    fn constant(&self, id: ValueId, globals: &mut Globals, depth: usize) -> Rc<str> {
+        if let Some(known) = globals.constants.get(&(id, depth)) {
+            return known.clone();
         }
-        let ty = self.ty(value.ty, depth);
-        let text = match self.module.constant(Some(self.body), id) {
-            Some((Constant::Aggregate(slice), constants)) => {
-                let elements =
-                    constants.values(slice).iter().map(|&one| self.constant(one, globals, depth - 1));
-                elements.collect::<Vec<_>>().join(", ")
-            }
-            Some((Constant::Data(slice), constants)) => format!("{:x?}", constants.words(slice)),
-            Some((Constant::Text(slice), constants)) => format!("{:x?}", constants.bytes(slice)),
-            Some((Constant::Expression(index), constants)) => {
-                self.expression(index, constants, globals, depth - 1)
-            }
-            _ => plain_constant(self.module, self.body, id).unwrap_or_else(|| "unnamed".into()),
-        };
-        format!("{ty} {text}")
+        let text = self.constant_text(id, globals, depth);
+        globals.constants.insert((id, depth), text.clone());
+        text
     }
 
-    fn expression(&self, index: u32, constants: &Constants, globals: &mut Globals, depth: usize) -> String {
-        let Some(expression) = constants.expression(index) else { return "missing".into() };
+    fn constant_text(&self, id: ValueId, globals: &mut Globals, depth: usize) -> Rc<str> {
+        let Some(value) = self.module.value(Some(self.body), id) else { return "missing".into() };
+        match value.kind {
+            ValueKind::Argument(number) => return format!("%a{number}").into(),
+            ValueKind::Global(index) => return format!("@{}", globals.number(index)).into(),
+            ValueKind::Function(index) => return self.function(index),
+            _ => {}
+        }
+        let Some(inner) = depth.checked_sub(1) else { return "…".into() };
+        let mut text = Bounded::default();
+        text.put(&self.ty(value.ty, depth));
+        text.put(" ");
+        match self.module.constant(Some(self.body), id) {
+            Some((Constant::Aggregate(slice), constants)) => {
+                text.list(constants.values(slice).iter().map(|&one| self.constant(one, globals, inner)));
+            }
+            Some((Constant::Data(slice), constants)) => {
+                let _ = write!(text, "{:x?}", constants.words(slice));
+            }
+            Some((Constant::Text(slice), constants)) => {
+                let _ = write!(text, "{:x?}", constants.bytes(slice));
+            }
+            Some((Constant::Expression(index), constants)) => {
+                self.expression(index, constants, globals, inner, &mut text);
+            }
+            _ => text.put(plain_constant(self.module, self.body, id).as_deref().unwrap_or("unnamed")),
+        }
+        text.finish()
+    }
+
+    fn expression(
+        &self,
+        index: u32,
+        constants: &Constants,
+        globals: &mut Globals,
+        depth: usize,
+        text: &mut Bounded,
+    ) {
+        let Some(expression) = constants.expression(index) else { return text.put("missing") };
+        let _ = write!(text, "{} {:x} (", expression.opcode.mnemonic(), expression.flags);
         let operands = constants.values(expression.operands).iter();
-        let operands: Vec<_> = operands.map(|&one| self.constant(one, globals, depth)).collect();
-        format!("{} {:x} ({})", expression.opcode.mnemonic(), expression.flags, operands.join(", "))
+        text.list(operands.map(|&one| self.constant(one, globals, depth)));
+        text.put(")");
     }
 
     /// Returns the name of a function: operations on structs have the name of the struct in theirs.
-    fn function(&self, index: u32) -> String {
+    fn function(&self, index: u32) -> Rc<str> {
         let Some(function) = self.module.functions.get(index as usize) else { return "missing".into() };
         let name = plain_name(&String::from_utf8_lossy(&function.symbol.name));
         match name.strip_prefix("dx.op.").and_then(|operation| operation.split_once('.')) {
             Some((class, overload))
                 if overload.starts_with(['s', 'c', 'd']) && !overload.starts_with("dx.") =>
             {
-                format!("@dx.op.{class} of {}", self.ty(function.symbol.ty, DEPTH))
+                format!("@dx.op.{class} of {}", self.ty(function.symbol.ty, DEPTH)).into()
             }
-            _ => format!("@{name}"),
+            _ => format!("@{name}").into(),
         }
     }
 
-    fn ty(&self, id: TypeId, depth: usize) -> String {
+    fn ty(&self, id: TypeId, depth: usize) -> Rc<str> {
+        if let Some(known) = self.types.borrow().get(&(id, depth)) {
+            return known.clone();
+        }
+        let text = self.type_text(id, depth);
+        self.types.borrow_mut().insert((id, depth), text.clone());
+        text
+    }
+
+    fn type_text(&self, id: TypeId, depth: usize) -> Rc<str> {
         let types = &self.module.types;
-        let list = |ids: &[TypeId]| {
-            let texts: Vec<_> = ids.iter().map(|&one| self.ty(one, depth.saturating_sub(1))).collect();
-            texts.join(", ")
-        };
-        match types.get(id) {
-            Type::Pointer { address_space, .. } if depth == 0 => format!("pointer({address_space})"),
-            Type::Pointer { pointee, address_space: 0 } => format!("{}*", self.ty(pointee, depth - 1)),
+        let mut text = Bounded::default();
+        let inner = depth.saturating_sub(1);
+        let list =
+            |text: &mut Bounded, ids| text.list(types.elements(ids).iter().map(|&one| self.ty(one, inner)));
+        let _ = match types.get(id) {
+            Type::Pointer { address_space, .. } if depth == 0 => write!(text, "pointer({address_space})"),
+            Type::Array { count, .. } if depth == 0 => write!(text, "[{count} x …]"),
+            Type::Vector { count, .. } if depth == 0 => write!(text, "<{count} x …>"),
+            Type::Pointer { pointee, address_space: 0 } => write!(text, "{}*", self.ty(pointee, inner)),
             Type::Pointer { pointee, address_space } => {
-                format!("{} addrspace({address_space})*", self.ty(pointee, depth - 1))
+                write!(text, "{} addrspace({address_space})*", self.ty(pointee, inner))
             }
-            Type::Array { count, element } => {
-                format!("[{count} x {}]", self.ty(element, depth.saturating_sub(1)))
-            }
-            Type::Vector { count, element, .. } => format!("<{count} x {}>", self.ty(element, 1)),
-            Type::Integer(bits) => format!("i{bits}"),
+            Type::Array { count, element } => write!(text, "[{count} x {}]", self.ty(element, inner)),
+            Type::Vector { count, element, .. } => write!(text, "<{count} x {}>", self.ty(element, inner)),
+            Type::Integer(bits) => write!(text, "i{bits}"),
             Type::Function { result, parameters, .. } if depth > 0 => {
-                format!("{} ({})", self.ty(result, depth - 1), list(types.elements(parameters)))
+                text.put(&self.ty(result, inner));
+                text.put(" (");
+                list(&mut text, parameters);
+                write!(text, ")")
             }
             Type::Struct(structure) => {
                 let name = structure.name.map(|name| String::from_utf8_lossy(types.name(name)).into_owned());
                 match name.filter(|name| name.starts_with("dx.types.")) {
-                    Some(name) => format!("%{}", name.split(".struct.").next().unwrap_or_default()),
-                    None if depth == 0 => "struct".into(),
-                    None => format!("{{ {} }}", list(types.elements(structure.fields))),
+                    Some(name) => write!(text, "%{}", name.split(".struct.").next().unwrap_or_default()),
+                    None if depth == 0 => write!(text, "struct"),
+                    None => {
+                        text.put("{ ");
+                        list(&mut text, structure.fields);
+                        write!(text, " }}")
+                    }
                 }
             }
-            other => format!("{other:?}").to_lowercase(),
-        }
+            other => write!(text, "{}", format!("{other:?}").to_lowercase()),
+        };
+        text.finish()
     }
 }
 
@@ -381,11 +432,11 @@ fn is_commutative(body: &FunctionBody, instruction: &Instruction) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unshade::llvm::assemble::{AssembleOptions, Version, assemble};
-    use unshade::llvm::write::{self, WriteOptions};
+    use unshade_llvm::assemble::{AssembleOptions, Version, assemble};
+    use unshade_llvm::write::{self, WriteOptions};
 
     /// Returns the lines of a module with an input handle, two additions and a constant table.
-    fn lines(body: &str) -> Vec<String> {
+    fn lines(body: &str) -> Vec<Rc<str>> {
         let text = format!(
             "target triple = \"dxil-ms-dx\"\n{body}\n\
              declare float @dx.op.loadInput.f32(i32, i32, i32, i8, i32)\n\
@@ -433,6 +484,24 @@ mod tests {
         }
         let exchanged = lines(&shader(TABLE, "main", X, Y, "%s = fsub fast float %y, %x"));
         assert_ne!(lines(&shader(TABLE, "main", X, Y, "%s = fsub fast float %x, %y")), exchanged);
+    }
+
+    /// A type that has 16 of a type, which has 16 of a type, and so on.
+    #[test]
+    fn types_that_repeat_themselves_stay_short() {
+        let mut text = String::from("%T0 = type { i32, float }\n");
+        for number in 1..12 {
+            let inner = vec![format!("%T{}", number - 1); 16].join(", ");
+            text += &format!("%T{number} = type {{ {inner} }}\n");
+        }
+        let body = |text: &str| {
+            format!(
+                "{text}\n@g = internal global %T11 zeroinitializer\ndefine %T11* @main() {{\n  ret %T11* @g\n}}"
+            )
+        };
+        let found = lines(&body(&text));
+        assert!(found.iter().all(|line| line.len() < 2_000), "{found:?}");
+        assert_ne!(lines(&body(&text.replace("float", "double"))), found);
     }
 
     #[test]
