@@ -202,9 +202,9 @@ Examples:
   unshade decompile shader.dxil
   unshade decompile shader.dxil --recompile-with dxc
   unshade decompile shaders.zip --recompile-with 'wine tools/fxc.exe /O1'
-  unshade decompile shader.dxil --recompile-with \
+  unshade decompile shader.dxil --recompile-with \\
       'dxc {{options}} -O1 -T {{target}} -E {{entry}} -Fo {{output}} {{input}}'
-  unshade decompile shader.dxbc --recompile-with \
+  unshade decompile shader.dxbc --recompile-with \\
       'fxc {{options}} /T {{target}} /E {{entry}} /Fo {{output}} {{input}}'
 
 {EXIT_STATUS}; with

@@ -300,5 +300,5 @@ define void @main() {
 !16 = !{i32 6, !"pair", i32 3, i32 0}
 "#;
     let hlsl = printed(BUFFER);
-    has(&hlsl, &["float2 a;", "uint gap16_0;", "uint gap16_1;", "float b;", "Pair pair;", "return pair.b;"]);
+    has(&hlsl, &["float2 a;", "uint gap8;", "uint gap12;", "float b;", "Pair pair;", "return pair.b;"]);
 }
