@@ -70,13 +70,8 @@ pub(super) fn kinds(name: &str) -> Option<(Option<ScalarKind>, Vec<Option<Scalar
 
 /// Returns what a mangled name says of types that a module does not: such a name can't be made again.
 pub(super) fn lost(name: &str) -> Option<&'static str> {
-    let is_of_one_lane = name
-        .split("?$vector@")
-        .skip(1)
-        .any(|rest| rest.split_once("@@").is_some_and(|(vector, _)| vector.ends_with("$00")));
     let known = [("$min12i", "min12int"), ("$min10f", "min10float"), ("U?$", "structures of templates")];
-    let found = known.iter().find(|(letters, _)| name.contains(letters)).map(|(_, what)| *what);
-    found.or(is_of_one_lane.then_some("vectors of one lane"))
+    known.iter().find(|(letters, _)| name.contains(letters)).map(|(_, what)| *what)
 }
 
 /// Maximum nesting depth of types in a name.
@@ -214,7 +209,7 @@ mod tests {
         assert_eq!(lost("?f@@YAMM$min12i@@Z"), Some("min12int"));
         assert_eq!(lost("?f@@YA?AU?$LongVecTpl@$04@@XZ"), Some("structures of templates"));
         assert_eq!(lost("?f@@YAXV?$vector@M$01@@@Z"), None);
-        assert_eq!(lost("?f@@YAXV?$vector@M$00@@@Z"), Some("vectors of one lane"));
+        assert_eq!(lost("?f@@YAXV?$vector@M$00@@@Z"), None);
         assert_eq!(lost("?f@@YAMIV?$vector@_N$01@@@Z"), None);
     }
 
