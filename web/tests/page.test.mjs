@@ -299,10 +299,10 @@ test('decompiled C has colours and links, and its lines highlight their instruct
 
 for (const name of ['compute.dxbc', 'fxc_ps_5_1.dxbc']) {
   test(`decompiled HLSL beside the assembly: ${name}`, async () => {
-    const hash = `#file=${name}&pane=hlsl&side=assembly`;
+    const hash = `#file=${name}&pane=hlsl&side=assembly&line=40`;
     const { page, close } = await openPage([fixture(`dxcontainer/${name}`)], { hash });
     await page.locator('.column-first .t-type').first().waitFor();
-    const line = page.locator('.column-first .line.has-bytes').nth(2);
+    const line = page.locator('.column-first .line.has-bytes').first();
     await line.click();
     await litBytes(page);
     await page.locator('.column-second .line.lit').first().waitFor();
