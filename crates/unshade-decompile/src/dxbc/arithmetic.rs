@@ -163,8 +163,22 @@ impl Lifter<'_> {
                 self.function().values[condition].is_precise = instruction.precise() != 0;
                 self.mask(condition)
             }
+            _ if op == Op::Shader(ShaderOp::MaskedSumOfDifferences) => self.each_lane(op, &inputs),
             _ => self.folded(op, &inputs).unwrap_or_else(|| self.lanewise(op, 32, &inputs)),
         })
+    }
+
+    /// Lifts an operation on each lane by itself: the language has it for numbers only.
+    fn each_lane(&mut self, op: Op, inputs: &[ValueId]) -> ValueId {
+        let lanes = inputs.iter().map(|input| self.function().lanes(*input)).max().unwrap_or(1);
+        let scalars: Vec<ValueId> = (0..lanes)
+            .map(|index| {
+                let inputs: Vec<ValueId> =
+                    inputs.iter().map(|input| self.lane(*input, index as u8)).collect();
+                self.add(op, 32, 1, &inputs)
+            })
+            .collect();
+        self.gather(&scalars)
     }
 
     /// Lifts a sum, or the difference that it is if an operand is negated.

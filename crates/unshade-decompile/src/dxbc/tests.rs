@@ -85,6 +85,15 @@ fn an_instruction_is_a_vector() {
 }
 
 #[test]
+fn sums_of_differences_are_numbers() {
+    let program = pixel("msad r0.xyz, v0.xxxx, v0.xyzw, l(1, 2, 3, 4)\nmov r0.w, v0.w\nmov o0.xyzw, r0.xyzw");
+    let function = main_of(&program);
+    let sums = shader(function, ShaderOp::MaskedSumOfDifferences);
+    assert_eq!(sums.len(), 3, "{function}");
+    assert!(sums.iter().all(|sum| function.lanes(*sum) == 1), "{function}");
+}
+
+#[test]
 fn swizzles_are_indexed_by_the_written_component() {
     let program = pixel("add r0.yw, v0.xyzw, v0.xxyz\nmov o0.xyzw, r0.yyww");
     let function = main_of(&program);
