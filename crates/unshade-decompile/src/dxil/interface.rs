@@ -2,7 +2,9 @@
 
 use super::types::{TypeReader, scalar_of};
 use crate::ir::shader::Signedness;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes};
+use crate::ir::shader::data_type::{
+    DataType, Packing, Scalar, ScalarKind, StructField, StructType, StructTypes,
+};
 use crate::ir::shader::interface::{
     Attributes, Binding, Element, Resource, ResourceClass, ShaderProgram, Shape, Stage, patch_points,
 };
@@ -260,7 +262,15 @@ fn structured_element(
     let Type::Struct(buffer) = types.module.types.get(ty) else { return None };
     let field = *types.module.types.elements(buffer.fields).first()?;
     let annotation = types.annotation(ty).and_then(|known| known.fields.first().cloned());
-    Some(types.data_type(field, annotation.as_ref(), Packing::Structured, structs))
+    let ty = types.data_type(field, annotation.as_ref(), Packing::Structured, structs);
+    if !matches!(ty, DataType::Matrix { is_row_major: true, .. }) {
+        return Some(ty);
+    }
+    // DXC forgets the order of a matrix that is the element itself, not that of a member.
+    let size = Packing::Structured.size(&ty, structs);
+    let member = StructField { name: "value".into(), offset: 0, ty, semantic: None, access: None };
+    let element = StructType { name: "Element".into(), fields: vec![member], size };
+    Some(DataType::Struct(structs.push(element)))
 }
 
 /// Returns the number of lanes of the elements of a typed resource, and their type if they have 64 bits: the metadata says
