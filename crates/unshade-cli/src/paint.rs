@@ -225,9 +225,33 @@ pub(crate) fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     text
 }
 
+/// Breaks a text at spaces into lines of at most `width` characters. Longer words stay whole.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_wrapped_at_spaces() {
+        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("extraordinary word", 7), ["extraordinary", "word"]);
+        assert_eq!(wrapped("", 7), [""]);
+        assert_eq!(wrapped("a bc d", 4), ["a bc", "d"]);
+        assert_eq!(wrapped("a longer word", 4), ["a", "longer", "word"]);
+    }
 
     #[test]
     fn numbers_for_people() {

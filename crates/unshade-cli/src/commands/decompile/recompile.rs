@@ -6,7 +6,7 @@ use crate::Outcome;
 use crate::args::{DecompileArgs, GlobalArgs};
 use crate::layout;
 use crate::output::Stdout;
-use crate::paint::{self, Painted, bad, faint, good, grouped};
+use crate::paint::{self, Painted, bad, faint, good, grouped, wrapped};
 use crate::runner::in_parallel;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
@@ -264,21 +264,6 @@ fn row(label: &str, (result, color): Word, notes: &[String], stdout: &mut Stdout
     Ok(())
 }
 
-/// Splits text into lines at blanks; words that are longer than a line stay whole.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// Escapes characters that a terminal would not show as they are. Backslashes stay: paths have them.
 fn printable(text: &str) -> String {
     text.chars().fold(String::new(), |mut escaped, character| {
@@ -293,12 +278,10 @@ fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{printable, wrapped};
+    use super::printable;
 
     #[test]
-    fn lines_are_wrapped_at_blanks() {
-        assert_eq!(wrapped("a bc d", 4), ["a bc", "d"]);
-        assert_eq!(wrapped("a longer word", 4), ["a", "longer", "word"]);
+    fn what_a_terminal_interprets_is_escaped() {
         assert_eq!(printable("a\u{1b}[1m\tb"), "a\\u{1b}[1m    b");
     }
 }

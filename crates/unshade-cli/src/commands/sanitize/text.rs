@@ -2,7 +2,7 @@
 
 use super::source::SourceLines;
 use crate::output::Stdout;
-use crate::paint::{self, counted, faint, grouped, name};
+use crate::paint::{self, counted, faint, grouped, name, wrapped};
 use anyhow::Result;
 use std::io::Write;
 use unshade::core::Escaped;
@@ -104,31 +104,4 @@ fn print_stack(stack: &[Frame], lines: &SourceLines<'_>, stdout: &mut Stdout) ->
         writeln!(stdout, "{INDENT}{INDENT}{word} {} at {address}{place}", name(function))?;
     }
     Ok(())
-}
-
-/// Breaks a text at spaces into lines of at most `width` characters. Longer words stay whole.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn text_is_wrapped_at_spaces() {
-        assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
-        assert_eq!(wrapped("extraordinary word", 7), ["extraordinary", "word"]);
-        assert_eq!(wrapped("", 7), [""]);
-    }
 }
