@@ -67,6 +67,18 @@ pub fn container_with(
     Ok(hlsl::print(program))
 }
 
+/// Decompiles a container, or a program of shader model 1, 2 or 3.
+///
+/// # Errors
+/// If there is no program in it, or it can't be read.
+pub fn shader(data: &[u8]) -> Result<Hlsl> {
+    if data.starts_with(b"DXBC") {
+        container(&Container::parse(data)?, &|_, _| true)
+    } else {
+        direct3d9(data)
+    }
+}
+
 /// Decompiles a program of shader model 1, 2 or 3, which has no container.
 ///
 /// # Errors
@@ -131,7 +143,7 @@ impl InstructionBytes {
             let (_, program) = bitcode(part.data)?;
             return Ok(Self::of_module(&Module::parse(program.rest(), program.base())?));
         }
-        let part = container.find(b"SHEX").or_else(|| container.find(b"SHDR"));
+        let part = target::token_part(container);
         let part =
             part.ok_or_else(|| Error::without_offset(ErrorKind::BadValue, "the container has no program"))?;
         let program = unshade_dxbc::decode(part.data, &mut Diagnostics::new())?;
@@ -186,7 +198,7 @@ impl InstructionBytes {
 }
 
 /// Appends a range; one that continues the last one, or shares a byte with it, extends it.
-fn join(ranges: &mut Vec<Range<u64>>, range: &Range<u64>) {
+pub(crate) fn join(ranges: &mut Vec<Range<u64>>, range: &Range<u64>) {
     match ranges.last_mut() {
         Some(last) if (last.start..=last.end).contains(&range.start) => last.end = last.end.max(range.end),
         _ => ranges.push(range.clone()),

@@ -56,12 +56,7 @@ struct Shader {
 
 impl Shader {
     fn decompile(&self) -> Option<String> {
-        let hlsl = match self.encoding {
-            "SM 1-3" => unshade::hlsl::direct3d9(&self.data),
-            _ => Container::parse(&self.data)
-                .and_then(|container| unshade::hlsl::container(&container, &|_, _| true)),
-        };
-        hlsl.ok().map(|hlsl| hlsl.text())
+        unshade::hlsl::shader(&self.data).ok().map(|hlsl| hlsl.text())
     }
 }
 

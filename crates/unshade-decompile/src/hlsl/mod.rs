@@ -85,6 +85,11 @@ pub struct PrintedFunction {
 }
 
 impl Hlsl {
+    /// Returns what has no form in HLSL, each kind once, in the order of the alphabet.
+    pub fn unknown_kinds(&self) -> BTreeSet<&str> {
+        self.unknown.iter().map(String::as_str).collect()
+    }
+
     /// Returns the whole text.
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -4,7 +4,7 @@
 //! asked for the first time; there the bytes and the lines cross from one module to the other, the lines as JSON.
 
 use super::response::{Answer, Fault, findings};
-use crate::hlsl::{self, Hlsl, InstructionBytes};
+use crate::hlsl::{self, Hlsl, InstructionBytes, join};
 use crate::view::FindingView;
 use crate::{decompile, sass_listing};
 use serde::{Deserialize, Serialize};
@@ -89,13 +89,10 @@ fn function(input: &DecompilerInput<'_>, symbol: u32) -> Answer<DecompiledText> 
 
 /// Returns the bytes of the words at these addresses, neighbours together.
 fn words(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
-    let mut runs: Vec<Range<u64>> = Vec::new();
+    let mut runs = Vec::new();
     for address in addresses {
         let start = base.saturating_add((*address).into());
-        match runs.last_mut() {
-            Some(run) if run.end == start => run.end = start.saturating_add(size),
-            _ => runs.push(start..start.saturating_add(size)),
-        }
+        join(&mut runs, &(start..start.saturating_add(size)));
     }
     runs
 }
@@ -119,10 +116,7 @@ fn shader(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
 /// Reports what has no form in HLSL, each kind once.
 fn unknown(hlsl: &Hlsl) -> Diagnostics {
     let mut diagnostics = Diagnostics::new();
-    let mut kinds: Vec<&String> = hlsl.unknown.iter().collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    for kind in kinds {
+    for kind in hlsl.unknown_kinds() {
         let text = format!("HLSL has no form for {kind}");
         diagnostics.warning("hlsl", Error::without_offset(ErrorKind::Unsupported, text));
     }

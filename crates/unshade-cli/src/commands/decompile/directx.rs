@@ -92,10 +92,7 @@ pub(super) fn report(shaders: &[Shader]) -> Outcome {
         match &shader.result {
             Err(fault) => anstream::eprintln!("{}: {path}: {fault}", paint::error("unshade")),
             Ok(hlsl) if !hlsl.unknown.is_empty() => {
-                let mut kinds: Vec<&String> = hlsl.unknown.iter().collect();
-                kinds.sort();
-                kinds.dedup();
-                let names: Vec<&str> = kinds.into_iter().map(String::as_str).collect();
+                let names: Vec<&str> = hlsl.unknown_kinds().into_iter().collect();
                 let count = hlsl.unknown.len();
                 anstream::eprintln!(
                     "{}: {path}: no HLSL for {} ({})",
