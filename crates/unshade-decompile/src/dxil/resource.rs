@@ -103,7 +103,7 @@ impl Lifter<'_, '_, '_, '_> {
         if is_uniform { index } else { self.shader(ShaderOp::NonUniform, 32, 1, &[index]) }
     }
 
-    pub(super) fn resource_handle(&mut self, resource: ResourceId, index: ValueId) -> ValueId {
+    fn resource_handle(&mut self, resource: ResourceId, index: ValueId) -> ValueId {
         let number = self.function.constant(u64::from(resource.number()), 32);
         self.shader(ShaderOp::Handle, HANDLE, 1, &[number, index])
     }
@@ -146,10 +146,7 @@ impl Lifter<'_, '_, '_, '_> {
         if resource.size > 0 {
             resource.element = Some(self.words(resource.shape, resource.size));
         }
-        let resources = &mut self.shared.program.resources;
-        let known = resources.entries().find(|(_, known)| **known == resource).map(|(id, _)| id);
-        let resource = known.unwrap_or_else(|| resources.push(resource));
-        Some(self.resource_handle(resource, index))
+        Some(self.heap_handle(resource, index))
     }
 
     /// Returns a structure of words with a size in bytes: nothing describes the elements of the descriptor heap.
@@ -223,10 +220,15 @@ impl Lifter<'_, '_, '_, '_> {
             Some(DataType::Scalar(scalar)) if width == 64 && scalar.bits == 32 => scalar.bits = width,
             _ => return handle,
         }
-        let resources = &mut self.shared.program.resources;
-        let known = resources.entries().find(|(_, known)| **known == wide).map(|(id, _)| id);
-        let resource = known.unwrap_or_else(|| resources.push(wide));
         let index = self.function.input(handle, 1);
+        self.heap_handle(wide, index)
+    }
+
+    /// Returns the handle of a resource of the descriptor heap. Those with the same properties are one.
+    fn heap_handle(&mut self, resource: Resource, index: ValueId) -> ValueId {
+        let resources = &mut self.shared.program.resources;
+        let known = resources.entries().find(|(_, known)| **known == resource).map(|(id, _)| id);
+        let resource = known.unwrap_or_else(|| resources.push(resource));
         self.resource_handle(resource, index)
     }
 
