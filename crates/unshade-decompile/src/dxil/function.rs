@@ -381,6 +381,8 @@ pub(super) struct Lifter<'s, 'm, 'a, 'b> {
     /// The types of the records of a node: whether it is an output, its number, the type.
     pub(super) records: Vec<(bool, u32, DataType)>,
     undefined: FastMap<(u8, u16), ValueId>,
+    /// The types of matrices that vectors in memory are, by the pointer to them.
+    pub(super) memory_matrices: FastMap<LlvmValue, TypeId>,
     /// Names of the source code, and their numbers.
     pub(super) names: Vec<LocalName>,
     pub(super) name_numbers: FastMap<LocalName, u32>,
@@ -412,6 +414,7 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             payload: None,
             records: Vec::new(),
             undefined: FastMap::default(),
+            memory_matrices: FastMap::default(),
             names: Vec::new(),
             name_numbers: FastMap::default(),
             parameter_names: FastMap::default(),
@@ -419,6 +422,7 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
     }
 
     fn run(mut self) -> Body {
+        self.find_memory_matrices();
         for block in &self.body.blocks {
             self.function.block(block.start);
         }
@@ -532,7 +536,13 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             Type::Float => (32, 1),
             Type::Double => (64, 1),
             Type::Integer(bits) => (u8::try_from(bits).unwrap_or(64), 1),
-            Type::Struct(structure) => self.struct_shape(types.elements(structure.fields)),
+            Type::Struct(structure) => match self.shared.types.lowered_matrix(ty) {
+                // Lanes of a matrix are column by column.
+                Some(DataType::Matrix { scalar, rows, columns, .. }) => {
+                    (scalar.bits, u16::from(rows) * u16::from(columns))
+                }
+                _ => self.struct_shape(types.elements(structure.fields)),
+            },
             _ => (PLACE, 1),
         }
     }

@@ -131,7 +131,10 @@ impl Lifter<'_, '_, '_, '_> {
                 let (width, lanes) = self.shape(instruction.ty);
                 Some(self.add(Op::Select, width, lanes, &inputs))
             }
-            Operation::Alloca { ty, .. } => Some(self.alloca(ty)),
+            Operation::Alloca { ty, .. } => {
+                let ty = self.memory_matrices.get(&instruction.result).copied().unwrap_or(ty);
+                Some(self.alloca(ty))
+            }
             Operation::Load { pointer, .. } => self.load(instruction, pointer),
             Operation::Store { value, pointer, .. } => {
                 let (value, place) = (self.value(value), self.value(pointer));
@@ -345,6 +348,23 @@ impl Lifter<'_, '_, '_, '_> {
 
     // Memory.
 
+    /// Finds the vectors in memory that are cast to matrices: functions take and return them as such.
+    pub(super) fn find_memory_matrices(&mut self) {
+        let body = self.body;
+        for instruction in body.instructions.iter().filter(|instruction| instruction.opcode == Opcode::BitCast)
+        {
+            let types = &self.shared.module.types;
+            let Some(matrix) = types.pointee(instruction.ty) else { continue };
+            if self.shared.types.lowered_matrix(matrix).is_none() {
+                continue;
+            }
+            let operands = body.operands_of(instruction);
+            if let Some(vector) = operands.first().and_then(|operand| operand.as_value()) {
+                self.memory_matrices.insert(vector, matrix);
+            }
+        }
+    }
+
     fn alloca(&mut self, ty: TypeId) -> ValueId {
         let shared = &mut *self.shared;
         let ty = shared.types.data_type(ty, None, Packing::Structured, &mut shared.program.structs);
@@ -529,6 +549,12 @@ impl Lifter<'_, '_, '_, '_> {
         value.map_or(1, |value| self.shape(value.ty).1)
     }
 
+    /// Returns whether a value is a matrix as a structure.
+    fn is_matrix(&self, id: LlvmValue) -> bool {
+        let value = self.shared.module.value(Some(self.body), id);
+        value.is_some_and(|value| self.shared.types.lowered_matrix(value.ty).is_some())
+    }
+
     /// Returns whether the first member of a structure is a vector.
     fn starts_with_vector(&self, id: LlvmValue) -> bool {
         let types = &self.shared.module.types;
@@ -564,6 +590,15 @@ impl Lifter<'_, '_, '_, '_> {
                 Ok(index @ 0..4) => lane(&mut self.function, self.block, self.address, words, index),
                 _ => self.add(Op::Result(1), width, lanes, &[load]),
             },
+            // A line of a matrix in memory.
+            Lifted::Value(value) if self.is_matrix(aggregate) => {
+                let line = usize::try_from(indices.get(1).copied().unwrap_or(0)).unwrap_or(0);
+                let count = self.vector_lanes(aggregate);
+                let all = self.scalars(value, count);
+                let first = line.saturating_mul(usize::from(lanes)).min(all.len());
+                let lanes = &all[first..(first + usize::from(lanes)).min(all.len())];
+                self.whole(lanes)
+            }
             Lifted::Value(value) | Lifted::HeapIndex(value) => {
                 let count = self.function.lanes(value);
                 // Vectors that are loaded whole are the first member.

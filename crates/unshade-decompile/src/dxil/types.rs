@@ -125,6 +125,11 @@ impl<'m, 'a> TypeReader<'m, 'a> {
         }
     }
 
+    /// Returns the type of a matrix that a structure represents.
+    pub(super) fn lowered_matrix(&self, id: TypeId) -> Option<DataType> {
+        self.matrix(id, None)
+    }
+
     /// Returns a matrix type: one that is annotated, or a structure that represents one.
     fn matrix(&self, id: TypeId, field: Option<&FieldAnnotation>) -> Option<DataType> {
         if let Some(matrix) = field.and_then(|field| field.matrix) {

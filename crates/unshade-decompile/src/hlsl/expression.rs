@@ -237,6 +237,9 @@ impl Printer<'_> {
 
     /// Returns the text of a value that is no scalar constant: the name of its variable, or what computes it.
     fn expression(&mut self, id: ValueId, want: Kind) -> Text {
+        if let Some(vector) = self.matrix_vector(id) {
+            return vector;
+        }
         if self.has_variable(id) {
             let class = self.variables.of(id);
             return Text::new(self.name(id), p::POSTFIX, self.kinds[class]);
@@ -474,6 +477,9 @@ impl Printer<'_> {
                 self.kinds[id],
             );
         }
+        if let Some(entries) = self.matrix_lanes(vector, lanes.numbers()) {
+            return entries;
+        }
         let text = self.expression(vector, want);
         let kind = text.kind;
         if self.function.lanes(vector) == 1 {
@@ -512,6 +518,9 @@ impl Printer<'_> {
         });
         let mut arguments: Vec<String> = (0..self.function.inputs(id).len())
             .map(|index| {
+                if let Some(matrix) = self.matrix_input(id, index) {
+                    return matrix;
+                }
                 let input = self.function.input(id, index);
                 self.argument(input, wants.get(index).copied().unwrap_or(Kind::Any))
             })

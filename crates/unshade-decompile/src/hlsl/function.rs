@@ -2,6 +2,7 @@
 
 use super::declaration::Naming;
 use super::expression::precedence as p;
+use super::matrix_value::{self, Matrices};
 use super::names::Names;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
@@ -36,6 +37,8 @@ pub(super) struct Printer<'p> {
     pub(super) info: &'p ShaderFunction,
     pub(super) function: &'p Function,
     pub(super) kinds: ValueMap<ScalarKind>,
+    /// The values that are matrices.
+    pub(super) matrices: Matrices,
     pub(super) schedule: &'p Schedule,
     pub(super) variables: &'p Variables,
     pub(super) names: Names,
@@ -181,7 +184,7 @@ fn place_kind(
 }
 
 /// Returns the type at a place; that of a line where it is in a matrix.
-fn place_type<'t>(
+pub(super) fn place_type<'t>(
     program: &'t ShaderProgram,
     info: &'t ShaderFunction,
     function: &Function,
@@ -233,10 +236,12 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
     let declared_kind = |id: ValueId| declared(program, info, naming, &function, id);
     let kinds = super::legacy::known_kinds(program, &function, &declared_kind)
         .unwrap_or_else(|| kinds::find(&function, &declared_kind));
+    let matrices = matrix_value::find(program, info, &function, &used);
     let schedule = Schedule::of_loops(&function, &graph, &used, super::legacy::is_legacy(program));
     let can_share = |a: ValueId, b: ValueId| {
         function.width(a) == function.width(b)
             && function.lanes(a) == function.lanes(b)
+            && matrices.get(&a) == matrices.get(&b)
             && (kinds[a] == kinds[b] || kinds[a] != ScalarKind::Float && kinds[b] != ScalarKind::Float)
     };
     let variables = Variables::new(&function, &graph, &schedule, &can_share);
@@ -255,6 +260,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         info,
         function: &function,
         kinds,
+        matrices,
         schedule: &schedule,
         variables: &variables,
         names,
@@ -325,12 +331,12 @@ impl Printer<'_> {
         lines
     }
 
-    /// Reports vectors that shader models before 6.9 lack: matrices in parameters of functions, whose order of entries
-    /// nothing says.
+    /// Reports vectors that shader models before 6.9 lack, where they are no matrices.
     fn check_lanes(&mut self) {
         let is_long = |id: ValueId| {
             let is_row = matches!(self.function.op(id), Op::Shader(ShaderOp::LoadConstant) | Op::Undefined);
-            self.used[id] && !self.function.is_replaced(id) && self.function.lanes(id) > 4 && !is_row
+            let is_named = self.matrices.contains_key(&id) || is_row;
+            self.used[id] && !self.function.is_replaced(id) && self.function.lanes(id) > 4 && !is_named
         };
         if self.program.model < (6, 9) && self.function.values.keys().any(is_long) {
             self.unknown.push("a matrix as a vector".into());
@@ -424,6 +430,9 @@ impl Printer<'_> {
             Op::Shader(ShaderOp::AllocateRecords) => self.records_type(id),
             _ if self.is_hit_object(id) => super::hit_object::HIT_OBJECT.into(),
             _ => {
+                if let Some(matrix) = self.matrix_type(id) {
+                    return matrix;
+                }
                 let class = self.variables.of(id);
                 self.type_of(self.kinds[class], self.function.width(id), self.function.lanes(id))
             }
@@ -632,13 +641,19 @@ impl Printer<'_> {
             Op::Store(_) => {
                 let (target, scalar) = self.place(function.input(id, 0));
                 let want = scalar.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
-                let value = self.exact(function.input(id, 1), want);
+                let value = match self.matrix_input(id, 1) {
+                    Some(matrix) => matrix,
+                    None => self.exact(function.input(id, 1), want),
+                };
                 self.line(&format!("{target} = {value};"));
             }
             Op::Return => {
                 let want = self.info.result.as_ref().and_then(DataType::scalar);
                 let want = want.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind));
-                let value = self.exact(function.input(id, 0), want);
+                let value = match self.matrix_input(id, 0) {
+                    Some(matrix) => matrix,
+                    None => self.exact(function.input(id, 0), want),
+                };
                 self.line(&format!("return {value};"));
             }
             Op::Shader(op) => {
@@ -790,6 +805,9 @@ impl Printer<'_> {
 
     /// Returns the text that computes a value which has a variable.
     fn definition(&mut self, id: ValueId, want: Kind) -> String {
+        if let Some(matrix) = self.computed_matrix(id) {
+            return matrix;
+        }
         let text = self.computed(id, want);
         if matches!(self.function.op(id), Op::Shader(op) if op.result() == OperandKind::Object) {
             return text.text;
@@ -842,8 +860,13 @@ impl Printer<'_> {
     }
 
     fn copy(&mut self, phi: ValueId, input: ValueId) {
-        let kind = self.kinds[self.variables.of(phi)];
-        let text = self.value(input, Kind::Known(kind), 0);
+        let text = match self.matrix_copy(phi, input) {
+            Some(matrix) => matrix,
+            None => {
+                let kind = self.kinds[self.variables.of(phi)];
+                self.value(input, Kind::Known(kind), 0)
+            }
+        };
         let name = self.name(phi);
         self.line(&format!("{name} = {text};"));
     }

@@ -36,6 +36,7 @@ mod legacy;
 #[cfg(test)]
 mod legacy_tests;
 mod matrix;
+mod matrix_value;
 mod names;
 mod node;
 mod offsets;
