@@ -3,6 +3,7 @@
 use super::legacy;
 use super::names::{Names, identifier, is_function};
 use super::offsets::{is_natural, packed_at, registers};
+use super::resource_struct::ResourceVariable;
 use super::spelling;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::Signedness;
@@ -28,6 +29,8 @@ pub(super) struct Naming {
     functions: FastMap<String, String>,
     /// The structure whose members have the names of a constant buffer, if they are global.
     global_members: FastMap<ResourceId, StructId>,
+    /// The global variables whose members are resources.
+    resource_variables: Vec<ResourceVariable>,
     /// Names that other programs refer to and that can't be kept.
     pub(super) missing: Vec<String>,
 }
@@ -36,6 +39,7 @@ impl Naming {
     /// Names everything.
     pub(super) fn new(program: &ShaderProgram, names: &mut Names) -> Self {
         let mut naming = Self::default();
+        naming.resource_variables = ResourceVariable::find(program, names, &mut naming.resources);
         for (id, resource) in program.resources.entries() {
             if legacy::is_legacy(program) {
                 if let Some(wanted) = legacy::wanted_name(program, resource) {
@@ -51,6 +55,9 @@ impl Naming {
                     let name = known.unwrap_or_else(|| names.take(base));
                     naming.resources.insert(id, format!("{name}{element}"));
                 }
+                continue;
+            }
+            if naming.resources.contains_key(&id) {
                 continue;
             }
             let wanted = match resource.binding {
@@ -289,6 +296,13 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
     }
     for (id, resource) in program.resources.entries() {
         if resource.binding.is_none() || legacy::is_legacy(program) {
+            continue;
+        }
+        if let Some(variable) = naming.resource_variables.iter().find(|found| found.resources.contains(&id)) {
+            // The first of its resources declares the variable.
+            if variable.resources.iter().min() == Some(&id) {
+                variable.declare(program, naming, &mut lines);
+            }
             continue;
         }
         if is_constant(resource) {

@@ -42,6 +42,7 @@ mod node;
 mod offsets;
 mod padding;
 mod ray_query;
+mod resource_struct;
 mod signature;
 mod source_names;
 mod spelling;

@@ -21,6 +21,9 @@ const KEYWORDS: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool 
 const EFFECT_KEYWORDS: [&str; 7] =
     ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"];
 
+/// Keywords that DXC takes as the names of global variables.
+const FREE_IN_DXC: [&str; 4] = ["indices", "precise", "sample", "texture"];
+
 /// Functions that a global name hides, which the text may use.
 const FUNCTIONS: &str = "abs acos all any asdouble asfloat asin asint asuint atan atan2 ceil clamp clip cos cosh countbits \
     cross ddx ddy degrees determinant distance dot exp exp2 faceforward firstbithigh firstbitlow floor fma fmod frac frexp \
@@ -42,6 +45,8 @@ impl Names {
         names.taken.retain(|name| !free.contains(name));
         if is_fxc {
             names.taken.extend(EFFECT_KEYWORDS.map(str::to_owned));
+        } else {
+            names.taken.retain(|name| !FREE_IN_DXC.contains(&name.as_str()));
         }
         names
     }
@@ -49,6 +54,11 @@ impl Names {
     /// Returns the names of the members of a structure.
     pub(super) fn members() -> Self {
         Self { taken: KEYWORDS.split_whitespace().map(str::to_owned).collect() }
+    }
+
+    /// Takes an identifier just as it is. Returns whether it was free.
+    pub(super) fn take_exactly(&mut self, name: &str) -> bool {
+        self.taken.insert(name.to_owned())
     }
 
     /// Takes an identifier that is free: the wanted one, or one with a number after it.
