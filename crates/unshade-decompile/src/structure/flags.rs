@@ -1,8 +1,9 @@
-//! Exits of several nested loops to the statements after them: a flag records that one was taken. Enclosing loops are
-//! left by `break` after testing the flag, and the statements in between are skipped.
+//! Exits of several nested loops to the statements after them, or to the next iteration of an outer one: a flag records
+//! that one was taken. Enclosing loops are left by `break` after testing the flag, and the statements in between are
+//! skipped.
 
 use super::Structurer;
-use super::statement::{Condition, Gotos, Statement};
+use super::statement::{Condition, Gotos, LoopKind, Statement};
 use crate::ir::BlockId;
 
 /// Maximum number of exits with flags per function: each one nests the skipped statements once more.
@@ -15,6 +16,10 @@ impl Structurer<'_> {
         let mut at = 0;
         while at < list.len() {
             if let Statement::Label(block) = list[at] {
+                if self.continue_by_flag(list, at, block) {
+                    targets = Gotos::All.targets(list);
+                    continue;
+                }
                 let found = targets.all_before(block, self.goto_counts[block], at);
                 if let Some((start, count)) =
                     found.filter(|found| self.flagged_exits + found.1 <= MAX_FLAGGED_EXITS)
@@ -40,6 +45,27 @@ impl Structurer<'_> {
         for statement in list {
             statement.each_body(&mut |body| self.leave_by_flag(body));
         }
+    }
+
+    /// Replaces every `goto` to the start of a loop by a flag, if all of them are inside of the loop: the label at `at` is
+    /// that of the loop after it. Returns whether it did.
+    fn continue_by_flag(&mut self, list: &mut Vec<Statement>, at: usize, block: BlockId) -> bool {
+        let is_at_top = |kind: &LoopKind| matches!(kind, LoopKind::Endless | LoopKind::While(..));
+        let Some(Statement::Loop { kind, body }) = list.get_mut(at + 1) else { return false };
+        let count = Gotos::All.count(body, block);
+        let is_only = count > 0 && count == self.goto_counts[block];
+        if !is_only || !is_at_top(kind) || self.flagged_exits + count > MAX_FLAGGED_EXITS {
+            return false;
+        }
+        pass_over(body, block, self.flags, false);
+        clear_at_labels(body, self.flags);
+        body.insert(0, Statement::Set(self.flags, false));
+        list.remove(at);
+        self.flags += 1;
+        self.flagged_exits += count;
+        self.gotos -= count;
+        self.goto_counts[block] = 0;
+        true
     }
 }
 
@@ -115,7 +141,6 @@ fn pass_over(list: &mut Vec<Statement>, block: BlockId, flag: u32, is_inside: bo
 mod tests {
     use super::*;
     use crate::ir::ValueId;
-    use crate::structure::LoopKind;
 
     fn choice(number: u32, then: Vec<Statement>) -> Statement {
         Statement::If {
@@ -127,6 +152,20 @@ mod tests {
 
     fn endless(body: Vec<Statement>) -> Statement {
         Statement::Loop { kind: LoopKind::Endless, body }
+    }
+
+    #[test]
+    fn an_inner_loop_continues_the_outer_one() {
+        let again = choice(1, vec![Statement::Goto(BlockId::new(1))]);
+        let mut body = vec![endless(vec![again]), Statement::Break];
+        pass_over(&mut body, BlockId::new(1), 0, false);
+        let inner = endless(vec![choice(1, vec![Statement::Set(0, true), Statement::Break])]);
+        let left = Statement::If {
+            condition: (Condition::Flag(0), false),
+            then: vec![Statement::Break],
+            otherwise: Vec::new(),
+        };
+        assert_eq!(body, [inner, left]);
     }
 
     #[test]
