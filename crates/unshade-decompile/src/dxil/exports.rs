@@ -68,6 +68,16 @@ pub(super) fn kinds(name: &str) -> Option<(Option<ScalarKind>, Vec<Option<Scalar
     Some((result, parameters))
 }
 
+/// Returns the kind of the numbers of a global variable; `None` if its name does not say.
+pub(super) fn variable_kind(name: &str) -> Option<ScalarKind> {
+    let rest = name.trim_start_matches('\u{1}').strip_prefix('?')?;
+    let (scope, rest) = rest.split_once("@@3")?;
+    let names = scope.split('@').map(|_| None).collect();
+    // Arrays are pointers.
+    let rest = rest.strip_prefix("PA").unwrap_or(rest);
+    Reader { rest, names, types: Vec::new() }.ty(0)?
+}
+
 /// Returns what a mangled name says of types that a module does not: such a name can't be made again.
 pub(super) fn lost(name: &str) -> Option<&'static str> {
     let known = [("$min12i", "min12int"), ("$min10f", "min10float"), ("U?$", "structures of templates")];
@@ -202,6 +212,16 @@ mod tests {
         let found = kinds("\u{1}?index@@YA$$BY09V?$vector@_N$01@@Y09V1@H_N@Z");
         assert_eq!(found, Some((Some(Bool), vec![Some(Bool), Some(Signed), Some(Bool)])));
         assert_eq!(kinds("?f@@YAMXZ"), Some((Some(Float), vec![None])));
+    }
+
+    #[test]
+    fn names_of_variables_have_the_signs_of_integers() {
+        assert_eq!(variable_kind("\u{1}?uv@@3PA_KA"), Some(Unsigned));
+        assert_eq!(variable_kind("\u{1}?sv@@3PA_JA"), Some(Signed));
+        assert_eq!(variable_kind("?grid@@3PAY01IA"), Some(Unsigned));
+        assert_eq!(variable_kind("?one@@3V?$vector@I$03@@A"), Some(Unsigned));
+        assert_eq!(variable_kind("?shared@@3PAUShared@@A.1"), None);
+        assert_eq!(variable_kind("table"), None);
     }
 
     #[test]

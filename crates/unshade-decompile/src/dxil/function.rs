@@ -127,8 +127,9 @@ impl<'m> Shared<'m, '_> {
                 _ if global.constant => VariableSpace::Constant,
                 _ => VariableSpace::Static,
             };
-            let ty =
-                self.types.data_type(global.symbol.ty, None, Packing::Structured, &mut self.program.structs);
+            let structs = &mut self.program.structs;
+            let mut ty = self.types.data_type(global.symbol.ty, None, Packing::Structured, structs);
+            exports::apply(&mut ty, exports::variable_kind(&String::from_utf8_lossy(&global.symbol.name)));
             let mut values = Vec::new();
             let has_value = |id: LlvmValue| {
                 let constant = self.module.constant(None, id).map(|(constant, _)| constant);

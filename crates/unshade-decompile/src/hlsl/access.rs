@@ -28,6 +28,10 @@ const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
 /// Where the name of a method goes in the target of an atomic operation: no text has this.
 const METHOD: char = '\u{1}';
 
+/// Atomic operations that depend on the sign of numbers.
+const ORDERED: [AtomicOp; 4] =
+    [AtomicOp::SignedMin, AtomicOp::SignedMax, AtomicOp::UnsignedMin, AtomicOp::UnsignedMax];
+
 /// The names of channels in gathers.
 const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
 
@@ -447,6 +451,24 @@ impl Printer<'_> {
             }
             found.push((steps, scalar));
         }
+        let (_, scalar) = found.first()?.clone();
+        // Numbers of minimum precision are whole words in memory.
+        if width == 32 && scalar.is_minimum {
+            let (text, kind) = self.lanes_of(root, ty, found, want)?;
+            let wide = self.type_of(kind, width, bytes.len() as u16);
+            return Some((format!("{wide}({text})"), kind));
+        }
+        self.lanes_of(root, ty, found, want)
+    }
+
+    /// Returns the text of numbers by the paths to them.
+    fn lanes_of(
+        &mut self,
+        root: &str,
+        ty: &DataType,
+        found: Vec<(Vec<Step>, Scalar)>,
+        want: Kind,
+    ) -> Option<(String, ScalarKind)> {
         let (first, scalar) = found.first()?.clone();
         let (last, prefix) =
             first.split_last().map_or((None, &[][..]), |(last, prefix)| (Some(last), prefix));
@@ -857,17 +879,35 @@ impl Printer<'_> {
             Some(AtomicOp::UnsignedMin | AtomicOp::UnsignedMax) => ScalarKind::Unsigned,
             _ => target.1.map_or(ScalarKind::Unsigned, |scalar| scalar.kind),
         };
-        let mut arguments: Vec<String> =
-            values.iter().map(|value| self.value(*value, Kind::Known(kind), 0)).collect();
+        let is_method = target.0.contains(METHOD);
+        let has_sign = op.is_some_and(|op| ORDERED.contains(&op));
+        if has_sign && target.1.is_some_and(|scalar| scalar.kind != kind) {
+            self.unknown.push(format!("{name} of a number of the other sign"));
+        }
+        let mut arguments: Vec<String> = Vec::new();
+        for value in values {
+            let text = self.value(*value, Kind::Known(kind), 0);
+            // Of methods, the type of the argument says which operation it is.
+            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+            let suffix = if is_method && kind == ScalarKind::Unsigned && is_number { "u" } else { "" };
+            arguments.push(text + suffix);
+        }
         let needs_original = name == "InterlockedExchange" || name.starts_with("InterlockedCompareExchange");
-        if is_used {
+        // The call would convert the number, where the variable wants its bits.
+        let width = self.function.width(values[0]);
+        let own = self.kinds[self.variables.of(id)];
+        let differs = (own == ScalarKind::Float) != (kind == ScalarKind::Float);
+        let is_converted = is_used && (differs || is_method && has_sign && own != kind);
+        let mut original = None;
+        if is_used && !is_converted {
             self.declare(id);
             arguments.push(self.name(id));
-        } else if needs_original {
+        } else if is_used || needs_original {
             let name = self.names.take("original");
-            let ty = self.type_of(kind, self.function.width(values[0]), 1);
+            let ty = self.type_of(kind, width, 1);
             self.line(&format!("{ty} {name};"));
-            arguments.push(name);
+            arguments.push(name.clone());
+            original = Some(name).filter(|_| is_used);
         }
         let arguments = arguments.join(", ");
         match target.0.split_once(METHOD) {
@@ -876,6 +916,12 @@ impl Printer<'_> {
                 self.line(&format!("{object}{name}{wide}({offset}{arguments});"));
             }
             None => self.line(&format!("{name}({}, {arguments});", target.0)),
+        }
+        if let Some(original) = original {
+            self.declare(id);
+            let text = self.converted(Text::new(original, p::POSTFIX, kind), Kind::Known(own), width, 1).text;
+            let name = self.name(id);
+            self.line(&format!("{name} = {text};"));
         }
     }
 

@@ -218,7 +218,7 @@ impl Printer<'_> {
         if lanes > 4 {
             self.unknown.push("the bits of a long vector of doubles".into());
         }
-        self.helpers.push(Helper { function, lanes: 1 });
+        self.helpers.push(Helper::of_words(function));
         let name = spelling::helper_name(function);
         let from = match (want, text.kind) {
             (ScalarKind::Float, ScalarKind::Signed) => {
@@ -672,7 +672,9 @@ impl Printer<'_> {
             ShaderOp::LeadingSigns => HelperFunction::LeadingSigns,
             _ => return None,
         };
-        self.helpers.push(Helper { function, lanes: self.function.lanes(id) });
+        let value = self.function.input(id, 0);
+        let operand = self.scalar(ScalarKind::Unsigned, self.function.width(value));
+        self.helpers.push(Helper { function, lanes: self.function.lanes(id), operand });
         let kind = match function {
             HelperFunction::MultiplyHighSigned | HelperFunction::ExtractSigned => ScalarKind::Signed,
             _ => ScalarKind::Unsigned,

@@ -202,6 +202,15 @@ pub(super) fn barrier(mode: u64) -> Option<&'static str> {
 pub(super) struct Helper {
     pub(super) function: HelperFunction,
     pub(super) lanes: u16,
+    /// The type of the first input's numbers, as unsigned ones.
+    pub(super) operand: Scalar,
+}
+
+impl Helper {
+    /// Returns a helper that takes numbers of 64 bits apart, or puts them together.
+    pub(super) fn of_words(function: HelperFunction) -> Self {
+        Self { function, lanes: 1, operand: Scalar::UINT }
+    }
 }
 
 /// Functions that HLSL lacks.
@@ -220,7 +229,8 @@ pub(super) enum HelperFunction {
     HighWord,
 }
 
-/// The name of each helper, and its definition, where `U` and `I` are the types of unsigned and signed integers.
+/// The name of each helper, and its definition, where `U` and `I` are the types of unsigned and signed integers, `V` and `W`
+/// those as wide as the first input, and `T` is the number of its highest bit.
 const HELPERS: &[(HelperFunction, &str, &str)] = &[
     (
         HelperFunction::MultiplyHighUnsigned,
@@ -260,13 +270,13 @@ const HELPERS: &[(HelperFunction, &str, &str)] = &[
     (
         HelperFunction::LeadingZeros,
         "leading_zeros",
-        "U leading_zeros(U value)\n{\n    return value == 0 ? 0xffffffff : 31 - (U)firstbithigh(value);\n}",
+        "U leading_zeros(V value)\n{\n    return value == 0 ? 0xffffffff : T - (U)firstbithigh(value);\n}",
     ),
     (
         HelperFunction::LeadingSigns,
         "leading_signs",
-        "U leading_signs(I value)\n{\n    U bit = (U)firstbithigh(value);\n    \
-         return bit == 0xffffffff ? bit : 31 - bit;\n}",
+        "U leading_signs(W value)\n{\n    U bit = (U)firstbithigh(value);\n    \
+         return bit == 0xffffffff ? bit : T - bit;\n}",
     ),
     (
         HelperFunction::DoubleOfBits,
@@ -303,6 +313,12 @@ const HELPERS: &[(HelperFunction, &str, &str)] = &[
     ),
 ];
 
+/// The definitions of two helpers for vectors: where there is no bit, its number is all ones.
+const LEADING_ZEROS_OF_VECTORS: &str = "U leading_zeros(V value)\n{\n    U bit = (U)firstbithigh(value);\n    \
+     return (T - bit) | (0 - (bit >> 31));\n}";
+const LEADING_SIGNS_OF_VECTORS: &str = "U leading_signs(W value)\n{\n    U bit = (U)firstbithigh(value);\n    \
+     return (T - bit) | (0 - (bit >> 31));\n}";
+
 /// Returns the name of a helper.
 pub(super) fn helper_name(function: HelperFunction) -> &'static str {
     HELPERS.iter().find(|row| row.0 == function).map_or("", |row| row.1)
@@ -310,21 +326,30 @@ pub(super) fn helper_name(function: HelperFunction) -> &'static str {
 
 /// Returns the definition of a helper.
 pub(super) fn helper(helper: Helper) -> String {
-    let text = HELPERS.iter().find(|row| row.0 == helper.function).map_or("", |row| row.2);
-    let (unsigned, signed) = (vector(Scalar::UINT, helper.lanes), vector(Scalar::INT, helper.lanes));
+    let text = match helper.function {
+        // Choices take a single condition.
+        HelperFunction::LeadingZeros if helper.lanes > 1 => LEADING_ZEROS_OF_VECTORS,
+        HelperFunction::LeadingSigns if helper.lanes > 1 => LEADING_SIGNS_OF_VECTORS,
+        function => HELPERS.iter().find(|row| row.0 == function).map_or("", |row| row.2),
+    };
+    let signed = Scalar { kind: ScalarKind::Signed, ..helper.operand };
+    let placeholders = [
+        ('U', vector(Scalar::UINT, helper.lanes)),
+        ('I', vector(Scalar::INT, helper.lanes)),
+        ('V', vector(helper.operand, helper.lanes)),
+        ('W', vector(signed, helper.lanes)),
+        ('T', (helper.operand.bits - 1).to_string()),
+    ];
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     // The placeholders are words of one letter.
     let mut out = String::new();
     for word in text.split_inclusive(|c: char| !is_name(c)) {
-        match word
-            .strip_prefix('U')
-            .or_else(|| word.strip_prefix('I'))
-            .filter(|rest| !rest.starts_with(is_name))
-        {
-            Some(rest) => {
-                out.push_str(if word.starts_with('U') { &unsigned } else { &signed });
-                out.push_str(rest);
-            }
+        let found = placeholders.iter().find_map(|(letter, text)| {
+            let rest = word.strip_prefix(*letter).filter(|rest| !rest.starts_with(is_name))?;
+            Some((text, rest))
+        });
+        match found {
+            Some((text, rest)) => out.extend([text.as_str(), rest]),
             None => out.push_str(word),
         }
     }
@@ -337,12 +362,19 @@ mod tests {
 
     #[test]
     fn helpers_have_the_types_of_their_lanes() {
-        let text = helper(Helper { function: HelperFunction::ExtractSigned, lanes: 3 });
+        let of = |function, lanes, operand| helper(Helper { function, lanes, operand });
+        let text = of(HelperFunction::ExtractSigned, 3, Scalar::UINT);
         assert!(
             text.starts_with("int3 extract_signed_bits(uint3 width, uint3 offset, int3 value)\n"),
             "{text}"
         );
-        let text = helper(Helper { function: HelperFunction::InsertBits, lanes: 1 });
+        let text = of(HelperFunction::InsertBits, 1, Scalar::UINT);
         assert!(text.contains("uint mask = (((uint)1 << "), "{text}");
+        let short = Scalar::new(ScalarKind::Unsigned, 16);
+        let text = of(HelperFunction::LeadingZeros, 1, short);
+        assert!(text.starts_with("uint leading_zeros(uint16_t value)\n"), "{text}");
+        assert!(text.contains(" : 15 - (uint)firstbithigh(value);"), "{text}");
+        let text = of(HelperFunction::LeadingSigns, 2, short);
+        assert!(text.contains("uint2 leading_signs(int16_t2 value)") && !text.contains('?'), "{text}");
     }
 }

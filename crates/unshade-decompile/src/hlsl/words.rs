@@ -69,7 +69,7 @@ impl Printer<'_> {
     fn word_of_double(&mut self, text: String, kind: ScalarKind, is_high: bool) -> Text {
         if kind == ScalarKind::Float {
             let helper = if is_high { HelperFunction::HighWord } else { HelperFunction::LowWord };
-            self.helpers.push(Helper { function: helper, lanes: 1 });
+            self.helpers.push(Helper::of_words(helper));
             return Text::new(format!("{}({text})", helper_name(helper)), p::POSTFIX, ScalarKind::Unsigned);
         }
         let text = if is_high { format!("(uint)({text} >> 32)") } else { format!("(uint){text}") };

@@ -102,11 +102,14 @@ fn first_bit(function: &mut Function, id: ValueId) {
         _ => return,
     };
     if function.op(difference) != Op::Sub
-        || !function.number(function.input(difference, 0)).is_some_and(|n| n == 31 || n == 63)
     {
         return;
     }
     let zeros = function.input(difference, 1);
+    let counted = function.inputs(zeros).first().map_or(32, |input| function.width(function.resolve(*input)));
+    if function.number(function.input(difference, 0)) != Some(u64::from(counted) - 1) {
+        return;
+    }
     let compared = [function.input(test, 0), function.input(test, 1)];
     let is_same = compared.contains(&zeros) && compared.iter().any(|id| is_minus_one(*id));
     // Zero has no bits: the comparison may be of the number itself.

@@ -16,7 +16,7 @@ pub enum ScalarKind {
 }
 
 /// The type of a number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scalar {
     /// Its kind.
     pub kind: ScalarKind,
