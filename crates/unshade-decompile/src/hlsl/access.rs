@@ -351,10 +351,28 @@ impl Printer<'_> {
         self.member_lanes(root, &element, numbers, Kind::Any)
     }
 
+    /// Returns the text of a matrix in an element.
+    fn whole_member(&mut self, root: &str, inputs: &[ValueId]) -> Option<String> {
+        let element = self.found(inputs[0])?.element.clone()?;
+        let base = match self.function.op(inputs[2]) {
+            Op::Undefined => Offset::default(),
+            _ => Offset::of(self.function, inputs[2], 1),
+        };
+        let structs = &self.program.structs;
+        let (steps, _) = constant_buffer::path(self.naming, structs, &element, Packing::Structured, &base)?;
+        let (_, outer) = steps.split_last()?;
+        Some(self.path_text(root, outer))
+    }
+
     fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
         let (lanes, width) = (self.function.lanes(id), self.function.width(id));
         let status = self.status(id);
         let root = self.element_text(inputs[0], inputs[1], status);
+        if self.matrices.contains_key(&id)
+            && let Some(text) = self.whole_member(&root, inputs)
+        {
+            return Text::new(text, p::POSTFIX, self.kinds[id]);
+        }
         match self.element_lanes(&root, inputs[0], inputs[2], lanes, width) {
             Some((text, kind)) => Text::new(text, p::POSTFIX, kind),
             None => {
@@ -646,7 +664,7 @@ impl Printer<'_> {
                     self.line(&format!("{object}.Store{ty}({offset}, {value});"));
                 }
             }
-            ShaderOp::StoreStructured => self.store_structured(&inputs),
+            ShaderOp::StoreStructured => self.store_structured(id, &inputs),
             ShaderOp::AtomicResource(op) => {
                 let target = self.atomic_target(inputs[0], inputs[1], inputs[2]);
                 self.atomic(id, spelling::atomic(op), &target, &inputs[2..], Some(op));
@@ -710,10 +728,16 @@ impl Printer<'_> {
     }
 
     /// Stores numbers to members of an element: one statement for each member.
-    fn store_structured(&mut self, inputs: &[ValueId]) {
+    fn store_structured(&mut self, id: ValueId, inputs: &[ValueId]) {
         let object = self.handle(inputs[0]);
         let index = self.index(inputs[1]);
         let root = format!("{object}[{index}]");
+        if let Some(matrix) = self.matrix_input(id, 3)
+            && let Some(target) = self.whole_member(&root, inputs)
+        {
+            self.line(&format!("{target} = {matrix};"));
+            return;
+        }
         let Some(element) = self.found(inputs[0]).and_then(|resource| resource.element.clone()) else {
             self.unknown.push("a member of a structured buffer".into());
             return;

@@ -5,7 +5,8 @@
 //! have at most four lanes, so variables that hold matrices are declared as such, and their lanes are entries.
 //!
 //! Values that are matrices are loads of places that are ones, parameters, and results of functions; and vectors that
-//! are put together to be stored there, returned, or passed on.
+//! are put together to be stored there, returned, or passed on. In structured buffers, lanes are in the order of memory:
+//! row by row if the matrix is row-major.
 //!
 //! Source: what DXC 1.6 to 1.10 write for `export` functions, compiled again.
 
@@ -13,11 +14,13 @@ use super::declaration::Naming;
 use super::expression::{LANES, Text, literal, precedence as p};
 use super::function::{Printer, place_type};
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind};
+use crate::ir::shader::data_type::{DataType, MatrixAt, Scalar, ScalarKind};
 use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
 use crate::ir::shader::ShaderOp;
 use crate::ir::{Function, Op, ValueId, ValueMap};
 use crate::shader::kinds::Kind;
+use crate::shader::matrices::{accesses_with_status, whole_matrix};
+use std::collections::BTreeSet;
 
 /// How often types of matrices spread over phis and selections.
 const MAX_ROUNDS: usize = 8;
@@ -28,13 +31,18 @@ pub(super) struct Matrix {
     scalar: Scalar,
     rows: u8,
     columns: u8,
+    /// Whether lanes are row by row.
+    is_row_major: bool,
 }
 
 impl Matrix {
     /// Returns a type as that of a matrix, if it is one.
     fn of(ty: &DataType) -> Option<Self> {
         match *ty {
-            DataType::Matrix { scalar, rows, columns, .. } => Some(Self { scalar, rows, columns }),
+            // Functions pass matrices of either order column by column.
+            DataType::Matrix { scalar, rows, columns, .. } => {
+                Some(Self { scalar, rows, columns, is_row_major: false })
+            }
             _ => None,
         }
     }
@@ -45,8 +53,8 @@ impl Matrix {
 
     /// Returns the row and the column of a lane.
     fn entry(self, lane: u16) -> (u16, u16) {
-        let rows = u16::from(self.rows.max(1));
-        (lane % rows, lane / rows)
+        let (rows, columns) = (u16::from(self.rows.max(1)), u16::from(self.columns.max(1)));
+        if self.is_row_major { (lane / columns, lane % columns) } else { (lane % rows, lane / rows) }
     }
 
     /// Returns the selection of lanes: `_m00_m10`.
@@ -62,7 +70,8 @@ impl Matrix {
     /// Returns the lanes in the order in which constructors take them: row by row.
     fn by_rows(self) -> impl Iterator<Item = u16> {
         let (rows, columns) = (u16::from(self.rows), u16::from(self.columns));
-        (0..rows).flat_map(move |row| (0..columns).map(move |column| column * rows + row))
+        let lane = move |row, column| if self.is_row_major { row * columns + column } else { column * rows + row };
+        (0..rows).flat_map(move |row| (0..columns).map(move |column| lane(row, column)))
     }
 }
 
@@ -76,7 +85,8 @@ pub(super) fn find(
     function: &Function,
     used: &ValueMap<bool>,
 ) -> Matrices {
-    let finder = Finder { program, info, function };
+    let with_status = accesses_with_status(function);
+    let finder = Finder { program, info, function, with_status: &with_status };
     let mut found = Matrices::default();
     let live: Vec<ValueId> =
         function.values.keys().filter(|id| used[*id] && !function.is_replaced(*id)).collect();
@@ -131,6 +141,7 @@ struct Finder<'f> {
     program: &'f ShaderProgram,
     info: &'f ShaderFunction,
     function: &'f Function,
+    with_status: &'f BTreeSet<ValueId>,
 }
 
 impl Finder<'_> {
@@ -147,6 +158,14 @@ impl Finder<'_> {
         self.program.functions.iter().find(|function| function.name == *name)
     }
 
+    /// Returns the matrix that an access to a structured buffer moves whole.
+    fn structured(&self, id: ValueId, lanes: u16) -> Option<Matrix> {
+        let (resources, structs) = (&self.program.resources, &self.program.structs);
+        let found = whole_matrix(self.function, id, lanes, resources, structs)?;
+        let MatrixAt { scalar, rows, columns, is_row_major, .. } = found;
+        Some(Matrix { scalar, rows, columns, is_row_major })
+    }
+
     /// Returns the type of a value that is read as a matrix.
     fn source(&self, id: ValueId) -> Option<Matrix> {
         match self.function.op(id) {
@@ -156,6 +175,9 @@ impl Finder<'_> {
                 Matrix::of(&self.info.parameters.get(usize::try_from(number).ok()?)?.ty)
             }
             Op::Invoke(callee) => Matrix::of(self.callee(callee)?.result.as_ref()?),
+            Op::Shader(ShaderOp::LoadStructured) if !self.with_status.contains(&id) => {
+                self.structured(id, self.function.lanes(id))
+            }
             _ => None,
         }
     }
@@ -167,6 +189,12 @@ impl Finder<'_> {
             Op::Store(_) => {
                 if let Some(matrix) = self.place(function.input(id, 0)) {
                     visit(function.input(id, 1), matrix);
+                }
+            }
+            Op::Shader(ShaderOp::StoreStructured) => {
+                let value = function.input(id, 3);
+                if let Some(matrix) = self.structured(id, function.lanes(value)) {
+                    visit(value, matrix);
                 }
             }
             Op::Return => {
@@ -189,7 +217,7 @@ impl Finder<'_> {
 
 /// Returns the name of the type of a matrix.
 fn type_name(naming: &Naming, matrix: Matrix) -> String {
-    let Matrix { scalar, rows, columns } = matrix;
+    let Matrix { scalar, rows, columns, .. } = matrix;
     naming.type_name(&DataType::Matrix { scalar, rows, columns, is_row_major: false })
 }
 
@@ -204,7 +232,8 @@ impl Printer<'_> {
         let (program, info, function) = (self.program, self.info, self.function);
         let value = function.input(user, index);
         let mut wanted = None;
-        Finder { program, info, function }.sinks(user, &mut |input, matrix| {
+        let with_status = BTreeSet::new();
+        Finder { program, info, function, with_status: &with_status }.sinks(user, &mut |input, matrix| {
             if input == value {
                 wanted = Some(matrix);
             }
@@ -224,8 +253,10 @@ impl Printer<'_> {
     fn as_matrix(&mut self, id: ValueId, wanted: Matrix) -> String {
         let ty = type_name(self.naming, wanted);
         match self.matrices.get(&id).copied() {
-            Some(known) if known == wanted => self.whole_matrix(id).unwrap_or_default(),
-            Some(known) if (known.rows, known.columns) == (wanted.rows, wanted.columns) => {
+            Some(known) if known == (Matrix { is_row_major: known.is_row_major, ..wanted }) => {
+                self.reordered(id, known, wanted)
+            }
+            Some(known) if known.is_row_major == wanted.is_row_major && (known.rows, known.columns) == (wanted.rows, wanted.columns) => {
                 format!("({ty}){}", self.whole_matrix(id).unwrap_or_default())
             }
             _ if self.function.lanes(id) == 1 => {
@@ -233,6 +264,14 @@ impl Printer<'_> {
                 format!("({ty}){text}")
             }
             _ => self.constructor(id, wanted),
+        }
+    }
+
+    /// Returns a matrix whose lanes are in one order where they are wanted in the other: then lane by lane.
+    fn reordered(&mut self, id: ValueId, known: Matrix, wanted: Matrix) -> String {
+        match known.is_row_major == wanted.is_row_major {
+            true => self.whole_matrix(id).unwrap_or_default(),
+            false => self.constructor(id, wanted),
         }
     }
 
@@ -267,12 +306,57 @@ impl Printer<'_> {
 
     /// Returns a matrix that is put together from the lanes of a value.
     fn constructor(&mut self, id: ValueId, matrix: Matrix) -> String {
+        if let Some(same) = self.same_matrix(id, matrix) {
+            return same;
+        }
         let entry = |lane| {
             let (part, lane) = self.part_lane(id, lane).unwrap_or((id, lane));
             self.matrix_lane(part, lane, matrix.scalar.kind)
         };
         let lanes: Vec<String> = matrix.by_rows().map(entry).collect();
         format!("{}({})", type_name(self.naming, matrix), lanes.join(", "))
+    }
+
+    /// Returns the text of a matrix whose entries, or those of its transposed matrix, are all lanes of a value.
+    fn same_matrix(&mut self, id: ValueId, wanted: Matrix) -> Option<String> {
+        let (source, _) = self.source_lane(id, 0);
+        let known = *self.matrices.get(&source).filter(|_| source != id)?;
+        let positions = (0..wanted.lanes()).map(|lane| {
+            let (from, lane_there) = self.source_lane(id, lane);
+            (from == source).then(|| (wanted.entry(lane), known.entry(lane_there)))
+        });
+        let positions: Vec<_> = positions.collect::<Option<_>>()?;
+        if known.scalar != wanted.scalar || known.lanes() != wanted.lanes() {
+            return None;
+        }
+        let (rows, columns) = (known.rows, known.columns);
+        if (rows, columns) == (wanted.rows, wanted.columns) && positions.iter().all(|(a, b)| a == b) {
+            return self.whole_matrix(source);
+        }
+        let is_transposed = (columns, rows) == (wanted.rows, wanted.columns)
+            && positions.iter().all(|(a, b)| (a.1, a.0) == *b);
+        is_transposed.then(|| self.whole_matrix(source)).flatten().map(|text| format!("transpose({text})"))
+    }
+
+    /// Returns the value that a lane comes from, and its number there.
+    fn source_lane(&self, id: ValueId, lane: u16) -> (ValueId, u16) {
+        let (mut id, mut lane) = self.part_lane(id, lane).unwrap_or((id, lane));
+        for _ in 0..MAX_ROUNDS {
+            if self.has_variable(id) {
+                break;
+            }
+            (id, lane) = match self.function.op(id) {
+                Op::Lanes(lanes) => match lanes.numbers().get(usize::from(lane)) {
+                    Some(number) => (self.function.input(id, 0), u16::from(*number)),
+                    None => break,
+                },
+                _ => match self.part_lane(id, lane) {
+                    Some(part) => part,
+                    None => break,
+                },
+            };
+        }
+        (id, lane)
     }
 
     /// Returns the part of a vector that is put together which has a lane, and that lane's number there.
@@ -309,6 +393,12 @@ impl Printer<'_> {
             && !self.has_variable(id)
             && let Some(number) = lanes.numbers().get(usize::from(lane))
         {
+            let vector = self.function.input(id, 0);
+            if self.function.op(vector) == Op::Shader(ShaderOp::LoadConstant) && !self.has_variable(vector) {
+                let text = self.constant_lanes(vector, &[*number], want);
+                let width = self.function.width(id);
+                return self.converted(text, want, width, 1).text;
+            }
             return self.matrix_lane(self.function.input(id, 0), u16::from(*number), kind);
         }
         let (text, from) = match self.matrices.get(&id).copied() {

@@ -3,21 +3,18 @@
 //! Machine code loads four words at a time, whichever are used. In a language, a load names a member: words that
 //! nothing uses are dropped, and a load across members of a structure becomes one load for each.
 
+use super::Context;
+use super::matrices::{accesses_with_status, whole_matrix};
 use super::users::Users;
 use crate::ir::shader::ShaderOp;
-use crate::ir::shader::data_type::{Packing, PathStep, StructTypes, path_at};
-use crate::ir::shader::interface::Resource;
+use crate::ir::shader::data_type::{Packing, PathStep, path_at};
 use crate::ir::shader::vector::{broadcast, gather, lane};
-use crate::ir::{Function, IdVec, Op, ResourceId, ValueId};
+use crate::ir::{Function, Op, ResourceId, ValueId};
 
-/// Runs the pass. `is_minimum` tells whether numbers of 16 bits take four bytes in memory.
-pub fn run(
-    function: &mut Function,
-    resources: &IdVec<ResourceId, Resource>,
-    structs: &StructTypes,
-    is_minimum: bool,
-) {
+/// Runs the pass.
+pub fn run(function: &mut Function, context: &Context<'_>) {
     let mut users = Users::default();
+    let has_status = accesses_with_status(function);
     for id in function.values.keys().collect::<Vec<_>>() {
         if function.is_replaced(id) {
             continue;
@@ -25,9 +22,14 @@ pub fn run(
         match function.op(id) {
             Op::Shader(ShaderOp::LoadConstant) => scalar_row(function, id),
             Op::Shader(ShaderOp::LoadRaw) => drop_unused(function, &mut users, id),
+            // Whole matrices stay whole.
+            Op::Shader(ShaderOp::LoadStructured)
+                if !has_status.contains(&id)
+                    && whole_matrix(function, id, function.lanes(id), context.resources, context.structs)
+                        .is_some() => {}
             Op::Shader(ShaderOp::LoadStructured) => {
                 drop_unused(function, &mut users, id);
-                split(function, &mut users, resources, structs, is_minimum, id);
+                split(function, &mut users, context, id);
             }
             _ => {}
         }
@@ -107,23 +109,21 @@ fn drop_unused(function: &mut Function, users: &mut Users, id: ValueId) {
 fn split(
     function: &mut Function,
     users: &mut Users,
-    resources: &IdVec<ResourceId, Resource>,
-    structs: &StructTypes,
-    is_minimum: bool,
+    context: &Context<'_>,
     id: ValueId,
 ) {
     let (lanes, width) = (function.lanes(id), function.width(id));
     let handle = function.input(id, 0);
     let number = function.number(function.input(handle, 0)).and_then(|number| u32::try_from(number).ok());
-    let resource = number.and_then(|number| resources.get(ResourceId::new(number)));
+    let resource = number.and_then(|number| context.resources.get(ResourceId::new(number)));
     let Some(element) = resource.and_then(|resource| resource.element.as_ref()) else { return };
     let Some(offset) = function.number(function.input(id, 2)) else { return };
-    let bytes = if width == 16 && is_minimum { 4 } else { u32::from(width) / 8 };
+    let bytes = if width == 16 && context.is_minimum { 4 } else { u32::from(width) / 8 };
     // The member of each lane: its path without the lane of a vector.
     let mut groups: Vec<(Vec<PathStep>, Vec<u8>)> = Vec::new();
     for number in 0..lanes {
         let at = (offset as u32).wrapping_add(u32::from(number) * bytes);
-        let Some((mut path, _)) = path_at(element, at, Packing::Structured, structs) else { return };
+        let Some((mut path, _)) = path_at(element, at, Packing::Structured, context.structs) else { return };
         let is_lane = matches!(path.last(), Some(PathStep::Lane(_)));
         if is_lane {
             path.pop();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`inputs`] | components of inputs as lanes of whole elements |
 //! | [`loads`] | loads of as many words as are used |
+//! | [`matrices`] | loads and stores of whole matrices |
 //! | [`stores`] | stores of single components as stores of vectors |
 //! | [`idiom`] | functions of the language that compilers expand: `pow`, `exp`, `log` |
 //! | [`labels`] | names of the source code for values |
@@ -15,6 +16,7 @@ pub mod idiom;
 pub mod inputs;
 pub mod kinds;
 pub mod labels;
+pub mod matrices;
 pub mod loads;
 pub mod stores;
 pub mod users;
@@ -26,20 +28,28 @@ use crate::ir::shader::interface::{Resource, ShaderFunction, ShaderProgram};
 use crate::ir::{IdVec, ResourceId};
 use crate::pass;
 
+/// What the passes read of a program.
+pub struct Context<'c> {
+    /// The resources.
+    pub resources: &'c IdVec<ResourceId, Resource>,
+    /// The structures.
+    pub structs: &'c StructTypes,
+    /// Whether numbers of 16 bits take four bytes in memory.
+    pub is_minimum: bool,
+    /// Whether operations take vectors of more than four lanes.
+    pub has_long_vectors: bool,
+}
+
 /// Runs the passes on a function of a program.
-pub fn simplify(
-    function: &mut ShaderFunction,
-    resources: &IdVec<ResourceId, Resource>,
-    structs: &StructTypes,
-    is_minimum: bool,
-) {
+pub fn simplify(function: &mut ShaderFunction, context: &Context<'_>) {
     pass::sweep(&mut function.function);
-    inputs::run(function, resources);
-    loads::run(&mut function.function, resources, structs, is_minimum);
+    inputs::run(function, context.resources);
+    matrices::run(&mut function.function, context);
+    loads::run(&mut function.function, context);
     idiom::run(&mut function.function);
     stores::run(&mut function.function);
     settle(function);
-    vectorize::run(&mut function.function);
+    vectorize::run(&mut function.function, context.has_long_vectors);
     settle(function);
     idiom::run_on_vectors(&mut function.function);
     settle(function);
@@ -56,9 +66,10 @@ fn settle(function: &mut ShaderFunction) {
 
 /// Runs the passes on all functions of a program.
 pub fn simplify_all(program: &mut ShaderProgram) {
-    let is_minimum = !program.has_native_16_bit;
-    let ShaderProgram { functions, resources, structs, .. } = program;
+    let ShaderProgram { functions, resources, structs, has_native_16_bit, model, .. } = program;
+    let (is_minimum, has_long_vectors) = (!*has_native_16_bit, *model >= (6, 9));
+    let context = Context { resources, structs, is_minimum, has_long_vectors };
     for function in functions {
-        simplify(function, resources, structs, is_minimum);
+        simplify(function, &context);
     }
 }

@@ -17,12 +17,13 @@ use crate::ir::{BlockId, Function, Lanes, OPERATORS, Op, ValueId, Widths};
 /// Maximum depth of operations in an expression that is searched.
 const MAX_DEPTH: usize = 64;
 
-/// Runs the pass.
-pub fn run(function: &mut Function) {
+/// Runs the pass. Vectors of more than four lanes stay as they are, unless operations take them.
+pub fn run(function: &mut Function, has_long_vectors: bool) {
     let positions = positions(function);
     let mut vectorizer = Vectorizer { function, positions, known: FastMap::default() };
     for id in vectorizer.function.values.keys().collect::<Vec<_>>() {
-        if vectorizer.function.op(id) == Op::Vector && !vectorizer.function.is_replaced(id) {
+        let is_short = has_long_vectors || vectorizer.function.lanes(id) <= 4;
+        if is_short && vectorizer.function.op(id) == Op::Vector && !vectorizer.function.is_replaced(id) {
             vectorizer.vector(id);
         }
     }

@@ -225,6 +225,51 @@ pub enum PathStep {
     Lane(u16),
 }
 
+/// A matrix in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatrixAt {
+    /// Where it starts, in bytes.
+    pub offset: u32,
+    /// The type of its numbers.
+    pub scalar: Scalar,
+    /// The number of rows.
+    pub rows: u8,
+    /// The number of columns.
+    pub columns: u8,
+    /// Whether it is stored row by row.
+    pub is_row_major: bool,
+}
+
+impl MatrixAt {
+    /// Returns the number of entries.
+    pub fn entries(&self) -> u16 {
+        u16::from(self.rows) * u16::from(self.columns)
+    }
+}
+
+/// Returns the matrix that the number at an offset is an entry of; `None` if it is none.
+pub fn matrix_at(ty: &DataType, offset: u32, packing: Packing, structs: &StructTypes) -> Option<MatrixAt> {
+    let (path, _) = path_at(ty, offset, packing, structs)?;
+    let (last, outer) = path.split_last()?;
+    let PathStep::Entry(row, column) = *last else { return None };
+    let mut ty = ty;
+    for step in outer {
+        ty = match (step, ty) {
+            (PathStep::Field(index), DataType::Struct(id)) => &structs.get(*id)?.fields.get(*index)?.ty,
+            (PathStep::Element(_), DataType::Array(element, _)) => element,
+            _ => return None,
+        };
+    }
+    let DataType::Matrix { scalar, rows, columns, is_row_major } = *ty else { return None };
+    let (line, within, minor) = if is_row_major { (row, column, columns) } else { (column, row, rows) };
+    let stride = match packing {
+        Packing::Constant => (scalar.bytes() * u32::from(minor)).next_multiple_of(16),
+        Packing::Structured => scalar.bytes() * u32::from(minor),
+    };
+    let offset = offset - u32::from(line) * stride - u32::from(within) * scalar.bytes();
+    Some(MatrixAt { offset, scalar, rows, columns, is_row_major })
+}
+
 /// Returns the path to the number at an offset, and its type; `None` if there is none.
 pub fn path_at(
     ty: &DataType,
