@@ -5,7 +5,7 @@ use super::operation::{self, Meaning, QueryNumber};
 use crate::ir::shader::data_type::Packing;
 use crate::ir::shader::interface::{Variable, VariableSpace};
 use crate::ir::shader::vector::{gather, lane};
-use crate::ir::shader::{AtomicOp, ShaderOp, Signedness};
+use crate::ir::shader::{AtomicOp, NumberKind, ShaderOp, Signedness};
 use crate::ir::{BlockId, Callee, End, Op, Parameter, ValueId};
 use unshade_llvm::instruction::{Instruction, Opcode};
 use unshade_llvm::operation::{Operation, pairs};
@@ -351,7 +351,8 @@ impl Lifter<'_, '_, '_, '_> {
     /// Finds the vectors in memory that are cast to matrices: functions take and return them as such.
     pub(super) fn find_memory_matrices(&mut self) {
         let body = self.body;
-        for instruction in body.instructions.iter().filter(|instruction| instruction.opcode == Opcode::BitCast)
+        for instruction in
+            body.instructions.iter().filter(|instruction| instruction.opcode == Opcode::BitCast)
         {
             let types = &self.shared.module.types;
             let Some(matrix) = types.pointee(instruction.ty) else { continue };
@@ -555,6 +556,17 @@ impl Lifter<'_, '_, '_, '_> {
         value.is_some_and(|value| self.shared.types.lowered_matrix(value.ty).is_some())
     }
 
+    /// Returns whether a value is a float, or a vector of floats.
+    fn is_float(&self, id: LlvmValue) -> bool {
+        let types = &self.shared.module.types;
+        let Some(value) = self.shared.module.value(Some(self.body), id) else { return false };
+        let scalar = match types.get(value.ty) {
+            Type::Vector { element, .. } => element,
+            _ => value.ty,
+        };
+        matches!(types.get(scalar), Type::Half | Type::Float | Type::Double)
+    }
+
     /// Returns whether the first member of a structure is a vector.
     fn starts_with_vector(&self, id: LlvmValue) -> bool {
         let types = &self.shared.module.types;
@@ -740,6 +752,10 @@ impl Lifter<'_, '_, '_, '_> {
             Some(id) => lifter.value(*id),
             None => lifter.undefined(32, 1),
         };
+        let number_kind = |lifter: &Self, sign: usize| {
+            let is_float = operands.first().is_some_and(|id| lifter.is_float(*id));
+            operation::number_kind(is_float, number(lifter, sign))
+        };
         let op = match code {
             57 | 160 | 216..=218 => return self.handle(code, operands, instruction),
             239 | 247..=251 => return self.node_handle(code, operands, instruction),
@@ -802,6 +818,15 @@ impl Lifter<'_, '_, '_, '_> {
             }
             304 => {
                 let stored = value(self, 3);
+                let lanes = operands.get(3).map_or(1, |id| self.vector_lanes(*id));
+                // A scalar that counts for all lanes is stored to all of them.
+                let stored = match self.function.lanes(stored) {
+                    1 if lanes > 1 => {
+                        let width = self.function.width(stored);
+                        self.add(Op::Vector, width, lanes, &vec![stored; usize::from(lanes)])
+                    }
+                    _ => stored,
+                };
                 return self.store_buffer(operands, stored);
             }
             78 => {
@@ -811,15 +836,11 @@ impl Lifter<'_, '_, '_, '_> {
                 let inputs = [self.atomic_handle(handle, width), coordinates, value(self, 5)];
                 return Some(self.shader(ShaderOp::AtomicResource(op), width, lanes, &inputs));
             }
-            119 => ShaderOp::WaveReduce(
-                operation::wave_op(number(self, 1))?,
-                operation::signedness(number(self, 2)),
-            ),
-            120 => ShaderOp::WaveReduce(operation::wave_bit_op(number(self, 1))?, Signedness::Unsigned),
-            121 => ShaderOp::WavePrefix(
-                operation::wave_op(number(self, 1))?,
-                operation::signedness(number(self, 2)),
-            ),
+            115 => ShaderOp::WaveAllEqual(number_kind(self, 1)),
+            119 => ShaderOp::WaveReduce(operation::wave_op(number(self, 1))?, number_kind(self, 2)),
+            120 => ShaderOp::WaveReduce(operation::wave_bit_op(number(self, 1))?, NumberKind::Unsigned),
+            121 => ShaderOp::WavePrefix(operation::wave_op(number(self, 1))?, number_kind(self, 2)),
+            165 => ShaderOp::WaveMatch(number_kind(self, 1)),
             123 => ShaderOp::QuadRead(operation::quad_direction(number(self, 1))?),
             222 => {
                 if number(self, 1) == 0 {
@@ -841,11 +862,10 @@ impl Lifter<'_, '_, '_, '_> {
                 return Some(self.shader(ShaderOp::TrianglePositionOf, width, lanes, &inputs));
             }
             166 => {
-                let (op, signedness) =
-                    (operation::multi_prefix_op(number(self, 5))?, operation::signedness(number(self, 6)));
+                let (op, kind) = (operation::multi_prefix_op(number(self, 5))?, number_kind(self, 6));
                 let mask = self.group(operands.get(1..5)?);
                 let inputs = [value(self, 0), mask];
-                return Some(self.shader(ShaderOp::WaveMultiPrefix(op, signedness), width, lanes, &inputs));
+                return Some(self.shader(ShaderOp::WaveMultiPrefix(op, kind), width, lanes, &inputs));
             }
             178 | 258 => {
                 let flags = [value(self, 0), value(self, 1)];

@@ -18,6 +18,8 @@ mod exports;
 mod function;
 mod instruction;
 mod interface;
+#[cfg(test)]
+mod matrix_tests;
 mod node;
 mod operation;
 mod options;

@@ -6,7 +6,7 @@
 //! What has another order or needs its operands' values is in [`special`](super::instruction).
 
 use crate::ir::Op;
-use crate::ir::shader::{QuadDirection, ShaderOp, Signedness, WaveOp};
+use crate::ir::shader::{NumberKind, QuadDirection, ShaderOp, Signedness, WaveOp};
 use unshade_llvm::dxil_operations;
 
 /// What an operation means.
@@ -172,7 +172,6 @@ static ROWS: &[OperationRow] = &[
     shader(112, S::WaveLaneCount),
     shader(113, S::WaveAnyTrue),
     shader(114, S::WaveAllTrue),
-    shader(115, S::WaveAllEqual),
     shader(116, S::WaveBallot),
     shader(117, S::WaveReadLaneAt),
     shader(118, S::WaveReadLaneFirst),
@@ -210,7 +209,6 @@ static ROWS: &[OperationRow] = &[
     grouped(162, S::Dot2Add, &[1, 2, 2]),
     shader(163, S::Dot4Add(Signed)),
     shader(164, S::Dot4Add(Unsigned)),
-    shader(165, S::WaveMatch),
     grouped(167, S::WaveMultiPrefixCountBits, &[1, 4]),
     shader(168, S::SetMeshOutputCounts),
     grouped(169, S::EmitIndices, &[1, 3]),
@@ -285,9 +283,13 @@ pub(super) fn multi_prefix_op(number: u64) -> Option<WaveOp> {
     all.get(usize::try_from(number).ok()?).copied()
 }
 
-/// Returns how a number says that integers are read.
-pub(super) fn signedness(number: u64) -> Signedness {
-    if number == 0 { Signed } else { Unsigned }
+/// Returns what an operation takes numbers for: floats, or integers with the sign that a number says.
+pub(super) fn number_kind(is_float: bool, number: u64) -> NumberKind {
+    match number {
+        _ if is_float => NumberKind::Float,
+        0 => NumberKind::Signed,
+        _ => NumberKind::Unsigned,
+    }
 }
 
 /// Returns a direction in a quad by its number.

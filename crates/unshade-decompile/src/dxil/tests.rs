@@ -21,7 +21,7 @@ declare i1 @dx.op.checkAccessFullyMapped.i32(i32, i32)
 "#;
 
 /// Returns the program of a module with these named metadata: shader model, entry point, resources.
-fn lifted(text: &str) -> ShaderProgram {
+pub(super) fn lifted(text: &str) -> ShaderProgram {
     let assembled = assemble(format!("{TYPES}{text}").as_bytes(), &AssembleOptions::default()).unwrap();
     let options = WriteOptions { version: Version::Dxc, ..WriteOptions::default() };
     let bytes = unshade_llvm::write::module(&assembled.input(), &options).unwrap();
@@ -32,14 +32,14 @@ fn lifted(text: &str) -> ShaderProgram {
     program
 }
 
-fn printed(text: &str) -> Hlsl {
+pub(super) fn printed(text: &str) -> Hlsl {
     let hlsl = hlsl::print(lifted(text));
     assert_eq!(hlsl.unknown, Vec::<String>::new(), "{}", hlsl.text());
     hlsl
 }
 
 /// Checks that a text has some lines.
-fn has(hlsl: &Hlsl, lines: &[&str]) {
+pub(super) fn has(hlsl: &Hlsl, lines: &[&str]) {
     let found = hlsl.text();
     for line in lines {
         assert!(found.lines().any(|one| one.trim() == *line), "no {line:?} in\n{found}");
@@ -301,4 +301,79 @@ define void @main() {
 "#;
     let hlsl = printed(BUFFER);
     has(&hlsl, &["float2 a;", "uint gap8;", "uint gap12;", "float b;", "Pair pair;", "return pair.b;"]);
+}
+
+/// A pixel shader that adds floats of a byte address buffer over the wave, and counts in another.
+const WAVE: &str = r#"
+%struct.RWByteAddressBuffer = type { i32 }
+declare float @dx.op.waveActiveOp.f32(i32, float, i8, i8)
+declare i32 @dx.op.atomicBinOp.i32(i32, %dx.types.Handle, i32, i32, i32, i32, i32)
+define void @main() {
+  %h = call %dx.types.Handle @dx.op.createHandle(i32 57, i8 1, i32 0, i32 0, i1 false)
+  %load = call %dx.types.ResRet.i32 @dx.op.bufferLoad.i32(i32 68, %dx.types.Handle %h, i32 0, i32 undef)
+  %bits = extractvalue %dx.types.ResRet.i32 %load, 0
+  %number = bitcast i32 %bits to float
+  %sum = call float @dx.op.waveActiveOp.f32(i32 119, float %number, i8 0, i8 0)
+  %back = bitcast float %sum to i32
+  call void @dx.op.bufferStore.i32(i32 69, %dx.types.Handle %h, i32 4, i32 undef, i32 %back, i32 undef, i32 undef, i32 undef, i8 1)
+  %old = call i32 @dx.op.atomicBinOp.i32(i32 78, %dx.types.Handle %h, i32 8, i32 8, i32 undef, i32 undef, i32 7)
+  %float = bitcast i32 %old to float
+  %more = fadd float %float, 1.000000e+00
+  %stored = bitcast float %more to i32
+  call void @dx.op.bufferStore.i32(i32 69, %dx.types.Handle %h, i32 12, i32 undef, i32 %stored, i32 undef, i32 undef, i32 undef, i8 1)
+  %least = call i32 @dx.op.atomicBinOp.i32(i32 78, %dx.types.Handle %h, i32 4, i32 16, i32 undef, i32 undef, i32 1)
+  ret void
+}
+!dx.version = !{!0}
+!dx.shaderModel = !{!1}
+!dx.entryPoints = !{!2}
+!dx.resources = !{!3}
+!0 = !{i32 1, i32 0}
+!1 = !{!"cs", i32 6, i32 0}
+!2 = !{void ()* @main, !"main", null, !3, !6}
+!3 = !{null, !4, null, null}
+!4 = !{!5}
+!5 = !{i32 0, %struct.RWByteAddressBuffer* undef, !"", i32 0, i32 0, i32 1, i32 11, i1 false, i1 false, i1 false, null}
+!6 = !{i32 4, !7}
+!7 = !{i32 1, i32 1, i32 1}
+"#;
+
+#[test]
+fn reductions_of_floats_are_of_floats_whatever_gives_the_bits() {
+    let text = printed(WAVE).text();
+    assert!(text.contains("u0.Store(4, asuint(WaveActiveSum(asfloat(v0))));"), "{text}");
+}
+
+#[test]
+fn earlier_values_of_atomics_are_bits() {
+    has(
+        &printed(WAVE),
+        &["uint original;", "u0.InterlockedExchange(8, 7, original);", "u0.InterlockedMin(16, (int)1);"],
+    );
+    let text = printed(WAVE).text();
+    assert!(text.contains("float v1 = asfloat(original);"), "{text}");
+}
+
+/// A compute shader with a shared array, whose name says that its numbers are unsigned.
+const SHARED: &str = r#"
+@"\01?least@@3PA_KA" = external addrspace(3) global [2 x i64], align 8
+define void @main() {
+  %old = atomicrmw umin i64 addrspace(3)* getelementptr inbounds ([2 x i64], [2 x i64] addrspace(3)* @"\01?least@@3PA_KA", i32 0, i32 1), i64 5 seq_cst
+  ret void
+}
+!dx.version = !{!0}
+!dx.shaderModel = !{!1}
+!dx.entryPoints = !{!2}
+!0 = !{i32 1, i32 6}
+!1 = !{!"cs", i32 6, i32 6}
+!2 = !{void ()* @main, !"main", null, null, !6}
+!6 = !{i32 4, !7}
+!7 = !{i32 1, i32 1, i32 1}
+"#;
+
+#[test]
+fn the_smallest_number_depends_on_the_sign() {
+    has(&printed(SHARED), &["groupshared uint64_t least[2];", "InterlockedMin(least[1], 5);"]);
+    let hlsl = hlsl::print(lifted(&SHARED.replace("PA_KA", "PA_JA")));
+    assert_eq!(hlsl.unknown, ["InterlockedMin of a number of the other sign"]);
 }

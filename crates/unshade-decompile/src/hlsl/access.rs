@@ -904,21 +904,24 @@ impl Printer<'_> {
             _ => target.1.map_or(ScalarKind::Unsigned, |scalar| scalar.kind),
         };
         let is_method = target.0.contains(METHOD);
+        let width = self.function.width(values[0]);
         let has_sign = op.is_some_and(|op| ORDERED.contains(&op));
         if has_sign && target.1.is_some_and(|scalar| scalar.kind != kind) {
             self.unknown.push(format!("{name} of a number of the other sign"));
         }
         let mut arguments: Vec<String> = Vec::new();
         for value in values {
-            let text = self.value(*value, Kind::Known(kind), 0);
+            let least = if is_method && has_sign { p::UNARY } else { 0 };
+            let text = self.value(*value, Kind::Known(kind), least);
             // Of methods, the type of the argument says which operation it is.
-            let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-            let suffix = if is_method && kind == ScalarKind::Unsigned && is_number { "u" } else { "" };
-            arguments.push(text + suffix);
+            let is_untyped = is_method && has_sign && self.function.number(*value).is_some();
+            arguments.push(match is_untyped {
+                true => format!("({}){text}", self.type_of(kind, width, 1)),
+                false => text,
+            });
         }
         let needs_original = name == "InterlockedExchange" || name.starts_with("InterlockedCompareExchange");
         // The call would convert the number, where the variable wants its bits.
-        let width = self.function.width(values[0]);
         let own = self.kinds[self.variables.of(id)];
         let differs = (own == ScalarKind::Float) != (kind == ScalarKind::Float);
         let is_converted = is_used && (differs || is_method && has_sign && own != kind);
@@ -942,10 +945,8 @@ impl Printer<'_> {
             None => self.line(&format!("{name}({}, {arguments});", target.0)),
         }
         if let Some(original) = original {
-            self.declare(id);
             let text = self.converted(Text::new(original, p::POSTFIX, kind), Kind::Known(own), width, 1).text;
-            let name = self.name(id);
-            self.line(&format!("{name} = {text};"));
+            self.assign(id, &text);
         }
     }
 

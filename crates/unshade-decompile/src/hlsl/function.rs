@@ -252,7 +252,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         let mut structurer = Structurer::new(&function, &graph, weight, is_preset);
         (structurer.run(), structurer.gotos)
     };
-    let mut names = names.clone();
+    let mut names = names.of_function();
     let interface = signature::interface(program, naming, &mut names, index);
     let mut printer = Printer {
         program,
@@ -447,6 +447,18 @@ impl Printer<'_> {
     /// Returns the type at a place.
     pub(super) fn place_type(&self, place: ValueId) -> Option<&DataType> {
         place_type(self.program, self.info, self.function, place, 0)
+    }
+
+    /// Sets the variable of a value, which is declared there unless it is already.
+    pub(super) fn assign(&mut self, id: ValueId, text: &str) {
+        let class = self.variables.of(id);
+        let name = self.name(id);
+        if std::mem::replace(&mut self.declared[class], true) {
+            self.line(&format!("{name} = {text};"));
+        } else {
+            let ty = self.variable_type(id);
+            self.line(&format!("{ty} {name} = {text};"));
+        }
     }
 
     /// Declares the variable of a value on a line of its own, unless it is declared already.

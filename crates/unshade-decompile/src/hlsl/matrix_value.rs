@@ -14,9 +14,9 @@ use super::declaration::Naming;
 use super::expression::{LANES, Text, literal, precedence as p};
 use super::function::{Printer, place_type};
 use crate::ir::hash::FastMap;
+use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, MatrixAt, Scalar, ScalarKind};
 use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
-use crate::ir::shader::ShaderOp;
 use crate::ir::{Function, Op, ValueId, ValueMap};
 use crate::shader::kinds::Kind;
 use crate::shader::matrices::{accesses_with_status, whole_matrix};
@@ -70,7 +70,8 @@ impl Matrix {
     /// Returns the lanes in the order in which constructors take them: row by row.
     fn by_rows(self) -> impl Iterator<Item = u16> {
         let (rows, columns) = (u16::from(self.rows), u16::from(self.columns));
-        let lane = move |row, column| if self.is_row_major { row * columns + column } else { column * rows + row };
+        let lane =
+            move |row, column| if self.is_row_major { row * columns + column } else { column * rows + row };
         (0..rows).flat_map(move |row| (0..columns).map(move |column| lane(row, column)))
     }
 }
@@ -256,7 +257,10 @@ impl Printer<'_> {
             Some(known) if known == (Matrix { is_row_major: known.is_row_major, ..wanted }) => {
                 self.reordered(id, known, wanted)
             }
-            Some(known) if known.is_row_major == wanted.is_row_major && (known.rows, known.columns) == (wanted.rows, wanted.columns) => {
+            Some(known)
+                if known.is_row_major == wanted.is_row_major
+                    && (known.rows, known.columns) == (wanted.rows, wanted.columns) =>
+            {
                 format!("({ty}){}", self.whole_matrix(id).unwrap_or_default())
             }
             _ if self.function.lanes(id) == 1 => {
@@ -291,13 +295,9 @@ impl Printer<'_> {
             Op::Vector => self.constructor(id, matrix),
             Op::Undefined => format!("({})0", type_name(self.naming, matrix)),
             Op::Select => {
-                let condition = self.value(
-                    self.function.input(id, 0),
-                    Kind::Known(ScalarKind::Bool),
-                    p::CHOICE + 1,
-                );
-                let [yes, no] =
-                    [1, 2].map(|index| self.as_matrix(self.function.input(id, index), matrix));
+                let condition =
+                    self.value(self.function.input(id, 0), Kind::Known(ScalarKind::Bool), p::CHOICE + 1);
+                let [yes, no] = [1, 2].map(|index| self.as_matrix(self.function.input(id, index), matrix));
                 format!("({condition} ? {yes} : {no})")
             }
             _ => self.computed(id, Kind::Any).text,

@@ -21,7 +21,7 @@ const KEYWORDS: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool 
 const EFFECT_KEYWORDS: [&str; 7] =
     ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"];
 
-/// Keywords that DXC takes as the names of global variables.
+/// Keywords that DXC takes as the names of global variables; at the start of a statement they are keywords.
 const FREE_IN_DXC: [&str; 4] = ["indices", "precise", "sample", "texture"];
 
 /// Functions that a global name hides, which the text may use.
@@ -54,6 +54,13 @@ impl Names {
     /// Returns the names of the members of a structure.
     pub(super) fn members() -> Self {
         Self { taken: KEYWORDS.split_whitespace().map(str::to_owned).collect() }
+    }
+
+    /// Returns the names of a function: those that only global variables may have are taken.
+    pub(super) fn of_function(&self) -> Self {
+        let mut names = self.clone();
+        names.taken.extend(FREE_IN_DXC.map(str::to_owned));
+        names
     }
 
     /// Takes an identifier just as it is. Returns whether it was free.
@@ -120,6 +127,9 @@ mod tests {
         assert_eq!(names.take("light"), "light_2");
         assert_eq!(names.take("Texture2D<float4>"), "Texture2D_float4");
         assert_eq!(names.take("4x"), "n4x");
+        let mut of_dxc = Names::global(false, &BTreeSet::new());
+        assert_eq!(of_dxc.of_function().take("sample"), "sample_2");
+        assert_eq!(of_dxc.take("sample"), "sample");
         assert_eq!(Names::global(false, &BTreeSet::new()).take("Texture"), "Texture");
         assert_eq!(Names::members().take("length"), "length");
     }

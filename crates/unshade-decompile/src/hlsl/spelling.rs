@@ -96,13 +96,11 @@ const FUNCTIONS: &[(ShaderOp, &str)] = &[
     (ShaderOp::WaveLaneCount, "WaveGetLaneCount"),
     (ShaderOp::WaveAnyTrue, "WaveActiveAnyTrue"),
     (ShaderOp::WaveAllTrue, "WaveActiveAllTrue"),
-    (ShaderOp::WaveAllEqual, "WaveActiveAllEqual"),
     (ShaderOp::WaveBallot, "WaveActiveBallot"),
     (ShaderOp::WaveReadLaneAt, "WaveReadLaneAt"),
     (ShaderOp::WaveReadLaneFirst, "WaveReadLaneFirst"),
     (ShaderOp::WaveCountBits, "WaveActiveCountBits"),
     (ShaderOp::WavePrefixCountBits, "WavePrefixCountBits"),
-    (ShaderOp::WaveMatch, "WaveMatch"),
     (ShaderOp::WaveMultiPrefixCountBits, "WaveMultiPrefixCountBits"),
     (ShaderOp::QuadReadLaneAt, "QuadReadLaneAt"),
     (ShaderOp::QuadRead(crate::ir::shader::QuadDirection::X), "QuadReadAcrossX"),
@@ -164,6 +162,8 @@ pub(super) fn function(op: ShaderOp) -> Option<String> {
         WaveOp::Xor => "BitXor",
     };
     match op {
+        ShaderOp::WaveAllEqual(_) => Some("WaveActiveAllEqual".into()),
+        ShaderOp::WaveMatch(_) => Some("WaveMatch".into()),
         ShaderOp::WaveReduce(op, _) => Some(format!("WaveActive{}", reduction(op))),
         ShaderOp::WavePrefix(op, _) => Some(format!("WavePrefix{}", reduction(op))),
         ShaderOp::WaveMultiPrefix(op, _) => Some(format!("WaveMultiPrefix{}", reduction(op))),

@@ -101,8 +101,7 @@ fn first_bit(function: &mut Function, id: ValueId) {
         Op::NotEqual if is_minus_one(no) => (condition, yes),
         _ => return,
     };
-    if function.op(difference) != Op::Sub
-    {
+    if function.op(difference) != Op::Sub {
         return;
     }
     let zeros = function.input(difference, 1);

@@ -5,7 +5,7 @@
 //! spreads over the operators for which it makes no difference.
 
 use crate::ir::shader::data_type::ScalarKind;
-use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
+use crate::ir::shader::{NumberKind, OperandKind, ShaderOp, Signedness};
 use crate::ir::{Function, IdVec, Op, Sign, ValueId, ValueMap};
 
 /// The kind of a value, as far as it is known.
@@ -114,7 +114,7 @@ impl Classes {
                 with(1);
             }
             Op::Neg | Op::Not | Op::Shl => with(0),
-            Op::Shader(op) if op.result() == OperandKind::Any => {
+            Op::Shader(op) if op.result() == OperandKind::Any && op.number_kind().is_none() => {
                 for index in 0..inputs.len() {
                     if op.input(index) == OperandKind::Any {
                         with(index);
@@ -137,15 +137,6 @@ impl Classes {
                 _ => kind,
             });
         }
-        if let Op::Shader(op) = function.op(id)
-            && is_of_wave(op)
-        {
-            let votes = &mut self.votes[root];
-            match op.signedness() {
-                Some(Signedness::Signed) => votes.signed += 1,
-                _ => votes.unsigned += 1,
-            }
-        }
         let stored = match function.op(id) {
             Op::Store(_) => Some(1),
             Op::Return => Some(0),
@@ -163,6 +154,7 @@ impl Classes {
             // The class of an operation that takes any number is that of its inputs, also where these have any kind.
             if let Op::Shader(op) = function.op(id)
                 && op.result() == OperandKind::Any
+                && op.number_kind().is_none()
                 && op.input(index) == OperandKind::Any
                 && is_free(function, input)
                 && let Some(kind) = declared(input)
@@ -215,7 +207,7 @@ fn result(function: &Function, id: ValueId) -> Option<ScalarKind> {
             OperandKind::Float => Some(ScalarKind::Float),
             OperandKind::Signed => Some(ScalarKind::Signed),
             OperandKind::Unsigned => Some(ScalarKind::Unsigned),
-            OperandKind::Any if !is_of_wave(shader) => signed_kind(shader.signedness()),
+            OperandKind::Any => said_kind(shader),
             _ => None,
         },
         op if op.gives_float() => Some(ScalarKind::Float),
@@ -230,13 +222,16 @@ fn result(function: &Function, id: ValueId) -> Option<ScalarKind> {
     }
 }
 
-/// Returns whether an operation takes floats as well, for which its signedness means nothing.
-fn is_of_wave(op: ShaderOp) -> bool {
-    matches!(op, ShaderOp::WaveReduce(..) | ShaderOp::WavePrefix(..) | ShaderOp::WaveMultiPrefix(..))
-}
-
-fn signed_kind(signedness: Option<Signedness>) -> Option<ScalarKind> {
-    signedness.map(|signedness| match signedness {
+/// Returns the kind of numbers that an operation says.
+fn said_kind(op: ShaderOp) -> Option<ScalarKind> {
+    if let Some(kind) = op.number_kind() {
+        return Some(match kind {
+            NumberKind::Signed => ScalarKind::Signed,
+            NumberKind::Unsigned => ScalarKind::Unsigned,
+            NumberKind::Float => ScalarKind::Float,
+        });
+    }
+    op.signedness().map(|signedness| match signedness {
         Signedness::Signed => ScalarKind::Signed,
         Signedness::Unsigned => ScalarKind::Unsigned,
     })
@@ -252,8 +247,7 @@ pub fn wanted(function: &Function, id: ValueId, index: usize) -> Kind {
             OperandKind::Signed => known(ScalarKind::Signed),
             OperandKind::Unsigned => known(ScalarKind::Unsigned),
             OperandKind::Bool => known(ScalarKind::Bool),
-            OperandKind::Any if is_of_wave(shader) => Kind::Any,
-            OperandKind::Any => signed_kind(shader.signedness()).map_or(Kind::Any, Kind::Known),
+            OperandKind::Any => said_kind(shader).map_or(Kind::Any, Kind::Known),
             _ => Kind::Any,
         },
         op if op.takes_float(index) => known(ScalarKind::Float),

@@ -106,12 +106,7 @@ fn drop_unused(function: &mut Function, users: &mut Users, id: ValueId) {
 }
 
 /// Splits a load of several members.
-fn split(
-    function: &mut Function,
-    users: &mut Users,
-    context: &Context<'_>,
-    id: ValueId,
-) {
+fn split(function: &mut Function, users: &mut Users, context: &Context<'_>, id: ValueId) {
     let (lanes, width) = (function.lanes(id), function.width(id));
     let handle = function.input(id, 0);
     let number = function.number(function.input(handle, 0)).and_then(|number| u32::try_from(number).ok());

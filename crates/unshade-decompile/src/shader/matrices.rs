@@ -46,7 +46,8 @@ impl Access {
         let resource = ResourceId::from_index(usize::try_from(number).ok()?);
         let found = context.resources.get(resource)?;
         // The index of a range is another input of the handle.
-        let element = found.element.as_ref().filter(|_| found.binding.is_some_and(|at| at.count == Some(1)))?;
+        let element =
+            found.element.as_ref().filter(|_| found.binding.is_some_and(|at| at.count == Some(1)))?;
         let (offset, matrix) = structured_matrix(function, id, element, context.structs)?;
         let bytes = if width == 16 && context.is_minimum { 4 } else { u32::from(width) / 8 };
         let distance = offset - matrix.offset;
@@ -97,7 +98,8 @@ pub fn run(function: &mut Function, context: &Context<'_>) {
     for block in function.blocks.keys().collect::<Vec<_>>() {
         let effects = function.blocks[block].effects.clone();
         let is_load = |id: ValueId| function.op(id) == Op::Shader(ShaderOp::LoadStructured);
-        let accesses: Vec<Option<Access>> = effects.iter().map(|id| Access::of(context, function, *id)).collect();
+        let accesses: Vec<Option<Access>> =
+            effects.iter().map(|id| Access::of(context, function, *id)).collect();
         if accesses.iter().all(Option::is_none) {
             continue;
         }

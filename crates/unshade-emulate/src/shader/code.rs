@@ -9,11 +9,9 @@
 use super::fault::Reason;
 use unshade_core::graph;
 use unshade_ir::hash::FastMap;
-use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes, path_at};
+use unshade_ir::shader::data_type::{DataType, Packing, Scalar, StructTypes};
 use unshade_ir::shader::interface::{ShaderFunction, ShaderProgram};
-use unshade_ir::{
-    BlockId, BlockMap, End, Function, IdVec, Op, ResourceId, ShaderOp, ValueId, ValueMap, VariableId,
-};
+use unshade_ir::{BlockId, BlockMap, End, Function, IdVec, Op, ShaderOp, ValueId, ValueMap, VariableId};
 
 /// The slot of a value that nothing reads.
 const NO_SLOT: u32 = u32::MAX;
@@ -33,8 +31,6 @@ pub(super) struct Code<'p> {
     pub(super) constants: Vec<(u32, u64)>,
     /// The types of places.
     pub(super) places: FastMap<ValueId, DataType>,
-    /// The kinds of numbers that come from elements, resources and variables.
-    pub(super) declared: FastMap<ValueId, ScalarKind>,
 }
 
 impl<'p> Code<'p> {
@@ -51,7 +47,6 @@ impl<'p> Code<'p> {
             count: 0,
             constants: Vec::new(),
             places: FastMap::default(),
-            declared: FastMap::default(),
         };
         for (id, value) in function.values.entries() {
             let is_needed = used[id] || value.op.is_effect();
@@ -67,11 +62,6 @@ impl<'p> Code<'p> {
         code.order(&used)?;
         for id in function.values.keys() {
             place(program, info, &mut code.places, id);
-        }
-        for id in function.values.keys() {
-            if let Some(kind) = declared(program, info, &code.places, id) {
-                code.declared.insert(id, kind);
-            }
         }
         Ok(code)
     }
@@ -202,45 +192,6 @@ fn place(
         };
         places.insert(id, ty);
     }
-}
-
-/// Returns the kind of number that an element, resource or variable says a value is.
-fn declared(
-    program: &ShaderProgram,
-    info: &ShaderFunction,
-    places: &FastMap<ValueId, DataType>,
-    id: ValueId,
-) -> Option<ScalarKind> {
-    let function = &info.function;
-    let number = |id: ValueId| function.number(id).and_then(|number| u32::try_from(number).ok());
-    // Rows of constant buffers have a kind for each lane.
-    let (access, lane) = match function.op(id) {
-        Op::Lanes(lanes) => (function.input(id, 0), u32::from(lanes.numbers()[0])),
-        _ => (id, 0),
-    };
-    let input = |index: usize| function.input(access, index);
-    let op = match op_of(function, access)? {
-        Op::Load(_) => return places.get(&input(0)).and_then(DataType::scalar).map(|scalar| scalar.kind),
-        Op::Shader(op) => op,
-        _ => return None,
-    };
-    if op == ShaderOp::LoadInput {
-        return info.inputs.get(number(input(0))? as usize).map(|element| element.scalar.kind);
-    }
-    if op_of(function, input(0)) != Some(Op::Shader(ShaderOp::Handle)) {
-        return None;
-    }
-    let resource = program.resources.get(ResourceId::new(number(function.input(input(0), 0))?))?;
-    let element = resource.element.as_ref()?;
-    let (offset, packing) = match op {
-        ShaderOp::LoadConstant => (number(input(1))?.checked_mul(16)?, Packing::Constant),
-        ShaderOp::LoadConstantAt => (number(input(1))?, Packing::Constant),
-        ShaderOp::LoadStructured => (number(input(2)).unwrap_or(0), Packing::Structured),
-        ShaderOp::LoadRaw => return None,
-        _ => return element.scalar().map(|scalar| scalar.kind),
-    };
-    let offset = offset.checked_add(lane * u32::from(function.width(access)) / 8)?;
-    path_at(element, offset, packing, &program.structs).map(|found| found.1.kind)
 }
 
 /// Returns the operator of a value; `None` if there is no value.

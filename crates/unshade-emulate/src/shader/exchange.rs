@@ -9,7 +9,7 @@ use super::machine::{Frame, LANES, lanes_of};
 use super::number::{self, decode, encode};
 use unshade_ir::fold::masked;
 use unshade_ir::shader::data_type::ScalarKind;
-use unshade_ir::shader::{QuadDirection, ShaderOp, Signedness, WaveOp};
+use unshade_ir::shader::{NumberKind, QuadDirection, ShaderOp, WaveOp};
 use unshade_ir::{Op, ValueId};
 
 /// Runs an operation. Returns whether it is one of these.
@@ -47,13 +47,16 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
             let chosen = frame.read(code, second, 0, thread) as u32;
             u64::from((holds(frame) & chosen & below(thread)).count_ones())
         }),
-        ShaderOp::WaveAllEqual => each(code, frame, id, mask, |frame, lane, _| {
-            u64::from(lanes_of(mask).all(|thread| read(frame, lane, thread) == read(frame, lane, first)))
+        ShaderOp::WaveAllEqual(kind) => each(code, frame, id, mask, |frame, lane, _| {
+            let is_equal = |thread| equal(kind, width, read(frame, lane, thread), read(frame, lane, first));
+            u64::from(lanes_of(mask).all(is_equal))
         }),
-        ShaderOp::WaveMatch => each(code, frame, id, mask, |frame, lane, thread| {
+        ShaderOp::WaveMatch(kind) => each(code, frame, id, mask, |frame, lane, thread| {
             let lanes = usize::from(function.lanes(value));
-            let is_same =
-                |other: &usize| (0..lanes).all(|lane| read(frame, lane, *other) == read(frame, lane, thread));
+            let is_same = |other: &usize| {
+                (0..lanes)
+                    .all(|lane| equal(kind, width, read(frame, lane, *other), read(frame, lane, thread)))
+            };
             let set = lanes_of(mask).filter(is_same).fold(0_u64, |set, lane| set | 1 << lane);
             if lane == 0 { set } else { 0 }
         }),
@@ -79,8 +82,8 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
             let is_true = |thread: usize| read(frame, 0, thread) & 1 != 0;
             u64::from(if op == ShaderOp::QuadAny { quad.any(is_true) } else { quad.all(is_true) })
         }),
-        ShaderOp::WaveReduce(reduction, signedness) => {
-            let kind = kind_of(code, value, signedness);
+        ShaderOp::WaveReduce(reduction, kind) => {
+            let kind = scalar_kind(kind);
             reduce(
                 code,
                 frame,
@@ -92,8 +95,8 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
                 kind,
             );
         }
-        ShaderOp::WavePrefix(reduction, signedness) => {
-            let kind = kind_of(code, value, signedness);
+        ShaderOp::WavePrefix(reduction, kind) => {
+            let kind = scalar_kind(kind);
             reduce(
                 code,
                 frame,
@@ -105,8 +108,8 @@ pub(super) fn operate(code: &Code<'_>, frame: &mut Frame, id: ValueId, op: Shade
                 kind,
             );
         }
-        ShaderOp::WaveMultiPrefix(reduction, signedness) => {
-            let kind = kind_of(code, value, signedness);
+        ShaderOp::WaveMultiPrefix(reduction, kind) => {
+            let kind = scalar_kind(kind);
             let chosen: Vec<u32> =
                 (0..LANES).map(|thread| frame.read(code, second, 0, thread) as u32).collect();
             let set = |thread: usize| mask & below(thread) & chosen[thread];
@@ -156,38 +159,19 @@ pub(super) fn derivative(
     decode(encode(high - low, width), width)
 }
 
-/// Returns how a reduction reads numbers: unsigned says little, since it is also written for floats.
-fn kind_of(code: &Code<'_>, value: ValueId, signedness: Signedness) -> ScalarKind {
-    let is_float = is_float(code, value, 0);
-    match signedness {
-        _ if is_float => ScalarKind::Float,
-        Signedness::Signed => ScalarKind::Signed,
-        Signedness::Unsigned => ScalarKind::Unsigned,
+/// Returns whether two numbers are equal: floats as such.
+fn equal(kind: NumberKind, width: u8, a: u64, b: u64) -> bool {
+    match kind {
+        NumberKind::Float => decode(a, width) == decode(b, width),
+        NumberKind::Signed | NumberKind::Unsigned => a == b,
     }
 }
 
-/// Returns whether a value is a float, as far as operators say.
-fn is_float(code: &Code<'_>, value: ValueId, depth: usize) -> bool {
-    let function = code.function;
-    let input = |index: usize| {
-        let input = function.input(value, index);
-        input != ValueId::NONE && is_float(code, input, depth + 1)
-    };
-    match function.op(value) {
-        _ if depth > 16 => false,
-        Op::Lanes(_) | Op::Copy | Op::Vector => input(0),
-        Op::Select => input(1) || input(2),
-        Op::Phi => (0..function.inputs(value).len()).any(input),
-        Op::Shader(op) => match op.result() {
-            unshade_ir::shader::OperandKind::Float => true,
-            unshade_ir::shader::OperandKind::Any
-                if !matches!(op, ShaderOp::LoadConstant | ShaderOp::LoadConstantAt) =>
-            {
-                input(0)
-            }
-            _ => code.declared.get(&value).is_some_and(|kind| *kind == ScalarKind::Float),
-        },
-        op => op.gives_float() || code.declared.get(&value).is_some_and(|kind| *kind == ScalarKind::Float),
+fn scalar_kind(kind: NumberKind) -> ScalarKind {
+    match kind {
+        NumberKind::Signed => ScalarKind::Signed,
+        NumberKind::Unsigned => ScalarKind::Unsigned,
+        NumberKind::Float => ScalarKind::Float,
     }
 }
 

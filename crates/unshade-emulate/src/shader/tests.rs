@@ -112,7 +112,7 @@ fn sum_up_to_lane() -> ShaderProgram {
     writer.output(0, sum);
     // All lanes meet after the loop.
     let count = writer.shader(
-        ShaderOp::WaveReduce(unshade_ir::shader::WaveOp::Sum, unshade_ir::shader::Signedness::Unsigned),
+        ShaderOp::WaveReduce(unshade_ir::shader::WaveOp::Sum, unshade_ir::shader::NumberKind::Unsigned),
         &[one],
     );
     writer.output(1, count);

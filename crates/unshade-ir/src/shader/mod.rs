@@ -14,4 +14,4 @@ pub mod node;
 pub mod operation;
 pub mod vector;
 
-pub use operation::{AtomicOp, OperandKind, QuadDirection, ShaderOp, Signedness, WaveOp};
+pub use operation::{AtomicOp, NumberKind, OperandKind, QuadDirection, ShaderOp, Signedness, WaveOp};

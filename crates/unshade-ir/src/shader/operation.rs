@@ -51,6 +51,18 @@ vocabulary! {
 }
 
 vocabulary! {
+    /// What an operation takes numbers for that exists for floats and for integers.
+    NumberKind {
+        /// Signed integers.
+        Signed "signed",
+        /// Unsigned integers.
+        Unsigned "unsigned",
+        /// Floats.
+        Float "float",
+    }
+}
+
+vocabulary! {
     /// A read-modify-write operation on memory.
     AtomicOp {
         /// The sum.
@@ -355,7 +367,7 @@ operations! {
     /// Whether a condition holds in all active lanes.
     WaveAllTrue "wave_all_true", Reads "b" "b";
     /// Whether a value is the same in all active lanes.
-    WaveAllEqual "wave_all_equal", Reads "b" "a";
+    WaveAllEqual(kind: NumberKind) "wave_all_equal", Reads "b" "a";
     /// The active lanes in which a condition holds.
     WaveBallot "wave_ballot", Reads "u" "b";
     /// The value of a lane: value, lane.
@@ -363,17 +375,17 @@ operations! {
     /// The value of the first active lane.
     WaveReadLaneFirst "wave_read_lane_first", Reads "a" "a";
     /// A reduction over all active lanes.
-    WaveReduce(op: WaveOp, signedness: Signedness) "wave_reduce", Reads "a" "a";
+    WaveReduce(op: WaveOp, kind: NumberKind) "wave_reduce", Reads "a" "a";
     /// A reduction over the active lanes before this one.
-    WavePrefix(op: WaveOp, signedness: Signedness) "wave_prefix", Reads "a" "a";
+    WavePrefix(op: WaveOp, kind: NumberKind) "wave_prefix", Reads "a" "a";
     /// The number of active lanes in which a condition holds.
     WaveCountBits "wave_count_bits", Reads "u" "b";
     /// The number of active lanes before this one in which a condition holds.
     WavePrefixCountBits "wave_prefix_count_bits", Reads "u" "b";
     /// The lanes with the same value.
-    WaveMatch "wave_match", Reads "u" "a";
+    WaveMatch(kind: NumberKind) "wave_match", Reads "u" "a";
     /// A reduction over the lanes of a mask before this one: value, mask.
-    WaveMultiPrefix(op: WaveOp, signedness: Signedness) "wave_multi_prefix", Reads "a" "au";
+    WaveMultiPrefix(op: WaveOp, kind: NumberKind) "wave_multi_prefix", Reads "a" "au";
     /// The number of lanes of a mask before this one in which a condition holds: condition, mask.
     WaveMultiPrefixCountBits "wave_multi_prefix_count_bits", Reads "u" "bu";
     /// The value of a lane of the quad: value, lane.
@@ -742,6 +754,18 @@ impl ShaderOp {
         )
     }
 
+    /// Returns what it takes numbers for, if it exists for floats and for integers.
+    pub fn number_kind(self) -> Option<NumberKind> {
+        match self {
+            Self::WaveAllEqual(kind)
+            | Self::WaveMatch(kind)
+            | Self::WaveReduce(_, kind)
+            | Self::WavePrefix(_, kind)
+            | Self::WaveMultiPrefix(_, kind) => Some(kind),
+            _ => None,
+        }
+    }
+
     /// Returns the signedness that it reads integers with, if it says one.
     pub fn signedness(self) -> Option<Signedness> {
         match self {
@@ -750,10 +774,7 @@ impl ShaderOp {
             | Self::ExtractBits(signedness)
             | Self::Dot4Add(signedness)
             | Self::Unpack(signedness)
-            | Self::PackClamp(signedness)
-            | Self::WaveReduce(_, signedness)
-            | Self::WavePrefix(_, signedness)
-            | Self::WaveMultiPrefix(_, signedness) => Some(signedness),
+            | Self::PackClamp(signedness) => Some(signedness),
             Self::AtomicResource(op) | Self::AtomicVariable(op) => match op {
                 AtomicOp::SignedMin | AtomicOp::SignedMax => Some(Signedness::Signed),
                 AtomicOp::UnsignedMin | AtomicOp::UnsignedMax => Some(Signedness::Unsigned),
