@@ -100,7 +100,8 @@ fn lift_with(container: &Container<'_>, has_names: bool) -> Result<ShaderProgram
     if main_part(container).is_some() {
         return dxil::lift_with(container, has_names);
     }
-    dxbc::lift(container).map_err(|fault| Error::without_offset(ErrorKind::BadValue, fault.to_string()))
+    dxbc::lift_with(container, has_names)
+        .map_err(|fault| Error::without_offset(ErrorKind::BadValue, fault.to_string()))
 }
 
 /// Drops the functions that are not wanted, and that none of the wanted ones calls.

@@ -46,6 +46,21 @@ fn listings_are_those_of_fxc() {
 }
 
 #[test]
+fn decompiled_variables_have_their_names() {
+    let data = std::fs::read(folder().join("lines_ps_5_0.dxbc")).expect("a container");
+    let container = Container::parse(&data).expect("a container");
+    let text =
+        |options| unshade::hlsl::container_with(&container, &|_, _| true, options).expect("a program").text();
+    let named = text(unshade::hlsl::Options::default());
+    for line in ["float4 table[3];", "float sum = mad(weights[n3], s_color.x, v4);", "float4 v11 = table[k];"]
+    {
+        assert!(named.lines().any(|one| one.trim() == line), "no {line:?} in\n{named}");
+    }
+    let plain = text(unshade::hlsl::Options { without_source: true, ..Default::default() });
+    assert!(!plain.contains("sum") && !plain.contains("table"), "{plain}");
+}
+
+#[test]
 fn lines_are_shown_with_their_text() {
     let text = ours(&std::fs::read(folder().join("compute_cs_5_1.dxbc")).expect("a container"));
     assert!(text.contains("// Initial variable locations:\n//   vThreadID.x <- id.x;"), "{text}");

@@ -1,6 +1,7 @@
 //! What a program declares besides resources: signatures, attributes of the entry point, variables.
 
 use super::LiftError;
+use super::debug::SourceVariables;
 use super::resources::{self, Bindings};
 use super::signature::{Elements, Range};
 use std::collections::{HashMap, HashSet};
@@ -30,6 +31,8 @@ pub(super) struct Interface {
     /// The variable of the immediate constants.
     pub(super) constants: Option<VariableId>,
     pub(super) shared: HashMap<u32, Shared>,
+    /// The variables of the source code in registers.
+    pub(super) source: SourceVariables,
 }
 
 /// A variable in shared memory.
@@ -53,6 +56,19 @@ pub(super) enum SharedForm {
 }
 
 impl Interface {
+    /// Reads the names of variables from debug information.
+    pub(super) fn name_sources(&mut self, container: &Container<'_>, shader: &mut ShaderProgram) {
+        self.source = SourceVariables::read(container);
+        for (number, (id, _)) in &self.arrays {
+            if let (Some(name), Some(variable)) =
+                (self.source.arrays.get(number), shader.variables.get_mut(*id))
+                && variable.name.is_empty()
+            {
+                variable.name.clone_from(name);
+            }
+        }
+    }
+
     /// Reads the parts and declarations of a program.
     pub(super) fn read(
         container: &Container<'_>,

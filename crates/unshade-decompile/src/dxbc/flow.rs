@@ -63,6 +63,10 @@ impl Lifter<'_> {
             if !matches!(instruction.opcode(), Opcode::CASE | Opcode::DEFAULT) {
                 self.fresh_case = None;
             }
+            if row.class != Class::Declaration {
+                let next = program.instructions.get(number + 1).map_or(program.length, |next| next.position);
+                self.name_registers(self.address, next.saturating_mul(4));
+            }
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! | `sources`, `destinations` | operands that are read and written |
 //! | `arithmetic`, `double`, `boolean` | instructions that compute |
 //! | `texture`, `memory`, `atomic` | instructions that access resources and shared memory |
+//! | `debug` | names of the source code for registers |
 //! | `flow` | structured control flow to blocks |
 //! | `phases` | the phases of hull shaders |
 //!
@@ -22,6 +23,7 @@
 mod arithmetic;
 mod atomic;
 mod boolean;
+mod debug;
 mod declarations;
 mod destinations;
 mod double;
@@ -83,12 +85,23 @@ impl From<unshade_core::Error> for LiftError {
 /// Fails if there is none, if a part that describes it is invalid, or if it is too large. Instructions that have no
 /// meaning here do not make it fail: they become [`unshade_ir::Op::Unlifted`].
 pub fn lift(container: &Container<'_>) -> Result<ShaderProgram, LiftError> {
+    lift_with(container, true)
+}
+
+/// Lifts the token program of a container, with names of its debug information or without.
+///
+/// # Errors
+/// As [`lift`].
+pub fn lift_with(container: &Container<'_>, has_names: bool) -> Result<ShaderProgram, LiftError> {
     let code = container.find(b"SHEX").or_else(|| container.find(b"SHDR")).ok_or(LiftError::NoProgram)?;
     let program = unshade_dxbc::decode(Reader::new(code.data.data()), &mut Diagnostics::default())?;
     let stage = stage(program.version.kind()).ok_or(LiftError::Kind(program.version.kind()))?;
     let model = program.version.model();
     let mut shader = ShaderProgram::new(stage, (model.0 as u8, model.1 as u8));
-    let interface = Interface::read(container, &program, &mut shader)?;
+    let mut interface = Interface::read(container, &program, &mut shader)?;
+    if has_names {
+        interface.name_sources(container, &mut shader);
+    }
     phases::lift(&program, &interface, &mut shader)?;
     declarations::type_variables(&mut shader);
     let signature = crate::root_signature::of_container(container, &mut shader.missing);

@@ -72,6 +72,7 @@ fn shader_function(interface: &Interface, function: Function) -> ShaderFunction 
         outputs: interface.outputs.list.clone(),
         patch: interface.patch.list.clone(),
         function,
+        names: interface.source.names.clone(),
         ..ShaderFunction::default()
     }
 }
