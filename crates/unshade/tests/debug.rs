@@ -57,7 +57,11 @@ fn decompiled_variables_have_their_names() {
         assert!(named.lines().any(|one| one.trim() == line), "no {line:?} in\n{named}");
     }
     let plain = text(unshade::hlsl::Options { without_source: true, ..Default::default() });
-    assert!(!plain.contains("sum") && !plain.contains("table"), "{plain}");
+    assert!(
+        named.starts_with("// source: \"C:\\shaders\\lines.hlsl\"\n// source: \"folder\\other.hlsl\"\n"),
+        "{named}"
+    );
+    assert!(!plain.contains("sum") && !plain.contains("table") && !plain.contains("// source"), "{plain}");
 }
 
 #[test]

@@ -57,6 +57,11 @@ impl SourceVariables {
         found
     }
 
+    /// Returns the names of the source files.
+    pub(super) fn files(&self) -> Vec<String> {
+        self.info.files.iter().map(|file| String::from_utf8_lossy(&file.name).into_owned()).collect()
+    }
+
     fn add(&mut self, numbers: &mut HashMap<LocalName, u32>, index: usize, location: &Location) {
         let (name, lane) = component(&location.name);
         let [first] = location.indices[..] else { return };

@@ -59,6 +59,7 @@ impl Interface {
     /// Reads the names of variables from debug information.
     pub(super) fn name_sources(&mut self, container: &Container<'_>, shader: &mut ShaderProgram) {
         self.source = SourceVariables::read(container);
+        shader.source_files = self.source.files();
         for (number, (id, _)) in &self.arrays {
             if let (Some(name), Some(variable)) =
                 (self.source.arrays.get(number), shader.variables.get_mut(*id))

@@ -35,6 +35,21 @@ const PIECES: [u64; 2] = [0x9d, 0x1000];
 /// What DXC puts before the name of a global variable that it made local.
 const GLOBAL: &str = "global.";
 
+/// Returns the names of the source files.
+pub(super) fn source_files(module: &Module<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    for (_, metadata) in module.metadata.iter() {
+        let Metadata::Node(node) = metadata else { continue };
+        if node.kind != NodeKind::File {
+            continue;
+        }
+        let name = reference(&module.metadata, node, 0).and_then(|id| module.metadata_string(id));
+        let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
+        names.extend(name.filter(|name| !name.is_empty() && !names.contains(name)));
+    }
+    names
+}
+
 /// Bits of a variable.
 #[derive(Clone, Copy)]
 struct Piece {

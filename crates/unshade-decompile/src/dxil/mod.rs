@@ -68,5 +68,8 @@ pub fn lift_with(container: &Container<'_>, has_names: bool) -> Result<ShaderPro
     }
     state::add(container, &mut program);
     options::add(&module, &dxil, &mut program);
+    if has_names {
+        program.source_files = debug::source_files(&module);
+    }
     Ok(program)
 }

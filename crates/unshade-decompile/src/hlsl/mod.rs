@@ -170,6 +170,7 @@ fn print_program(mut program: ShaderProgram, free: &BTreeSet<String>, unknown: V
     }
     let declared = declaration::print(&program, &naming, &mut hlsl.unknown);
     hlsl.lines.extend(legacy::remarks(&program).iter().map(|text| line(text)));
+    hlsl.lines.extend(program.source_files.iter().map(|name| line(&source_line(name))));
     if !program.options.is_empty() {
         hlsl.lines.push(line(&format!("// options: {}", program.options.join(" "))));
     }
@@ -190,6 +191,12 @@ fn print_program(mut program: ShaderProgram, free: &BTreeSet<String>, unknown: V
     }
     hlsl.lines.extend(bodies);
     hlsl
+}
+
+/// Returns a comment with the name of a source file. The quotes keep a backslash at the end from continuing the line.
+fn source_line(name: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    format!("// source: \"{name}\"")
 }
 
 /// Returns the profile to compile a program with.

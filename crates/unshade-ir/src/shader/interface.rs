@@ -463,6 +463,8 @@ pub struct ShaderProgram {
     pub state_objects: Vec<StateObject>,
     /// Options of the compiler that change what the code means, and that no code says.
     pub options: Vec<String>,
+    /// The names of the source files, if debug information has them.
+    pub source_files: Vec<String>,
     /// What the container says of the program and this description has no place for.
     pub missing: Vec<String>,
 }
@@ -481,6 +483,7 @@ impl ShaderProgram {
             functions: Vec::new(),
             state_objects: Vec::new(),
             options: Vec::new(),
+            source_files: Vec::new(),
             missing: Vec::new(),
         }
     }
