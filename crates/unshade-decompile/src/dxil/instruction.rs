@@ -275,6 +275,11 @@ impl Lifter<'_, '_, '_, '_> {
                 self.add(Op::NotEqual, 1, lanes, &[bit, zero])
             }
             Opcode::Trunc => self.add(Op::Low, width, lanes, &[input]),
+            // As a signed number of one bit, true is -1.
+            Opcode::SiToFp if self.function.width(input) == 1 => {
+                let number = self.add(Op::SignExtend, 32, lanes, &[input]);
+                self.add(Op::SignedToFloat, width, lanes, &[number])
+            }
             opcode => match CASTS.iter().find(|row| row.0 == opcode) {
                 Some(&(_, op)) => self.add(op, width, lanes, &[input]),
                 None => self.unlifted(opcode.mnemonic(), width),
@@ -304,6 +309,9 @@ impl Lifter<'_, '_, '_, '_> {
                     let differs = self.add(Op::BoolXor, 1, lanes, &[a, b]);
                     self.add(Op::BoolNot, 1, lanes, &[differs])
                 }
+                // As a signed number of one bit, true is -1.
+                Op::SignedLess if is_bool => self.add(Op::Less, 1, lanes, &[b, a]),
+                Op::SignedLessEqual if is_bool => self.add(Op::LessEqual, 1, lanes, &[b, a]),
                 op => self.add(op, 1, lanes, &[a, b]),
             };
         }

@@ -377,3 +377,25 @@ fn the_smallest_number_depends_on_the_sign() {
     let hlsl = hlsl::print(lifted(&SHARED.replace("PA_KA", "PA_JA")));
     assert_eq!(hlsl.unknown, ["InterlockedMin of a number of the other sign"]);
 }
+
+/// A library function of truths.
+const TRUTHS: &str = r#"
+define float @"\01?f@@YAMMM@Z"(float %a, float %b) {
+  %x = fcmp olt float %a, 1.000000e+00
+  %y = fcmp olt float %b, 2.000000e+00
+  %less = icmp slt i1 %x, %y
+  %n = sitofp i1 %less to float
+  ret float %n
+}
+!dx.version = !{!0}
+!dx.shaderModel = !{!1}
+!dx.entryPoints = !{!2}
+!0 = !{i32 1, i32 3}
+!1 = !{!"lib", i32 6, i32 3}
+!2 = !{null, !"", null, null, null}
+"#;
+
+#[test]
+fn a_truth_is_minus_one_as_a_signed_number() {
+    has(&printed(TRUTHS), &["return (float)(argument1 < 2.0 < (argument0 < 1.0) ? -1 : 0);"]);
+}
