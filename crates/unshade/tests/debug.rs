@@ -56,7 +56,7 @@ fn decompiled_variables_have_their_names() {
     {
         assert!(named.lines().any(|one| one.trim() == line), "no {line:?} in\n{named}");
     }
-    let plain = text(unshade::hlsl::Options { without_source: true, ..Default::default() });
+    let plain = text(unshade::hlsl::Options { without_source: true });
     assert!(
         named.starts_with("// source: \"C:\\shaders\\lines.hlsl\"\n// source: \"folder\\other.hlsl\"\n"),
         "{named}"

@@ -1,6 +1,6 @@
 //! Tests of matrices: as parameters and variables of functions, in structured buffers, and structures of resources.
 
-use super::tests::{has, printed};
+use super::tests::{LIBRARY, has, printed};
 
 /// A library function that takes and returns matrices.
 const FUNCTION: &str = r#"
@@ -27,17 +27,11 @@ define float @"\01?f@@YAMV?$matrix@M$02$01@@AIAV?$matrix@M$01$02@@@Z"(%class.mat
   %sum = fadd float %ab, %c
   ret float %sum
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
-!dx.entryPoints = !{!2}
-!0 = !{i32 1, i32 3}
-!1 = !{!"lib", i32 6, i32 3}
-!2 = !{null, !"", null, null, null}
 "#;
 
 #[test]
 fn lanes_of_matrices_are_column_by_column() {
-    let text = printed(FUNCTION).text();
+    let text = printed(&[FUNCTION, LIBRARY].concat()).text();
     let has = |part: &str| assert!(text.contains(part), "no {part:?} in\n{text}");
     has("export float f(float3x2 argument0, inout float2x3 argument1)");
     // Lane 3 of two rows is in row 1, column 1; lane 4 in row 0, column 2; lane 2 of three rows in row 2, column 0.

@@ -20,6 +20,16 @@ declare void @dx.op.bufferStore.i32(i32, %dx.types.Handle, i32, i32, i32, i32, i
 declare i1 @dx.op.checkAccessFullyMapped.i32(i32, i32)
 "#;
 
+/// The metadata of a library without entry points.
+pub(super) const LIBRARY: &str = r#"
+!dx.version = !{!0}
+!dx.shaderModel = !{!1}
+!dx.entryPoints = !{!2}
+!0 = !{i32 1, i32 3}
+!1 = !{!"lib", i32 6, i32 3}
+!2 = !{null, !"", null, null, null}
+"#;
+
 /// Returns the program of a module with these named metadata: shader model, entry point, resources.
 pub(super) fn lifted(text: &str) -> ShaderProgram {
     let assembled = assemble(format!("{TYPES}{text}").as_bytes(), &AssembleOptions::default()).unwrap();
@@ -154,17 +164,11 @@ define float @"\01?f@@YAMXZ"() {
   %n = load float, float* @x
   ret float %n
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
-!dx.entryPoints = !{!2}
-!0 = !{i32 1, i32 3}
-!1 = !{!"lib", i32 6, i32 3}
-!2 = !{null, !"", null, null, null}
 "#;
 
 #[test]
 fn static_variables_have_initial_values() {
-    let hlsl = printed(STATIC);
+    let hlsl = printed(&[STATIC, LIBRARY].concat());
     has(
         &hlsl,
         &[
@@ -184,7 +188,8 @@ fn static_variables_have_initial_values() {
 #[test]
 fn constructors_with_other_effects_are_named() {
     let text = STATIC.replace("store float %n, float* @x", "call void @dx.op.barrier(i32 80, i32 2)")
-        + "declare void @dx.op.barrier(i32, i32)\n";
+        + "declare void @dx.op.barrier(i32, i32)\n"
+        + LIBRARY;
     let hlsl = hlsl::print(lifted(&text));
     assert_eq!(hlsl.unknown, ["that construct computes initial values"]);
 }
@@ -387,15 +392,12 @@ define float @"\01?f@@YAMMM@Z"(float %a, float %b) {
   %n = sitofp i1 %less to float
   ret float %n
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
-!dx.entryPoints = !{!2}
-!0 = !{i32 1, i32 3}
-!1 = !{!"lib", i32 6, i32 3}
-!2 = !{null, !"", null, null, null}
 "#;
 
 #[test]
 fn a_truth_is_minus_one_as_a_signed_number() {
-    has(&printed(TRUTHS), &["return (float)(argument1 < 2.0 < (argument0 < 1.0) ? -1 : 0);"]);
+    has(
+        &printed(&[TRUTHS, LIBRARY].concat()),
+        &["return (float)(argument1 < 2.0 < (argument0 < 1.0) ? -1 : 0);"],
+    );
 }
