@@ -10,7 +10,7 @@ use crate::ir::shader::data_type::{Scalar, ScalarKind};
 use crate::ir::shader::interface::Passing;
 use crate::ir::shader::{OperandKind, ShaderOp, Signedness};
 use crate::ir::{Lanes, Op, ValueId};
-use crate::shader::kinds::{Kind, wanted};
+use crate::shader::kinds::{Kind, said_kind, wanted};
 use unshade_core::half::half_to_double;
 
 /// Precedences of operators; higher ones bind more tightly.
@@ -554,12 +554,8 @@ impl Printer<'_> {
             OperandKind::Signed => ScalarKind::Signed,
             OperandKind::Unsigned => ScalarKind::Unsigned,
             OperandKind::Bool => ScalarKind::Bool,
-            _ if self.kinds[id] == ScalarKind::Float => ScalarKind::Float,
-            _ => match op.signedness() {
-                Some(Signedness::Signed) => ScalarKind::Signed,
-                Some(Signedness::Unsigned) => ScalarKind::Unsigned,
-                None => self.kinds[id],
-            },
+            _ if op.number_kind().is_none() && self.kinds[id] == ScalarKind::Float => ScalarKind::Float,
+            _ => said_kind(op).unwrap_or(self.kinds[id]),
         };
         if let Some(text) = self.stage_value(id, op) {
             return text;

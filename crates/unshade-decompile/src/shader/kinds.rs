@@ -36,12 +36,11 @@ pub fn find(function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind
         parent: function.values.keys().collect(),
         votes: IdVec::filled(Votes::default(), function.values.len()),
     };
-    for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
-        classes.unite(function, id);
-    }
-    for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
-        classes.vote(function, declared, id);
-    }
+    let live = || function.values.keys().filter(|id| !function.is_replaced(*id));
+    live().for_each(|id| classes.unite(function, id));
+    live().for_each(|id| classes.define(function, declared, id));
+    live().for_each(|id| classes.unite_integers(function, id));
+    live().for_each(|id| classes.vote(function, declared, id));
     function
         .values
         .keys()
@@ -85,10 +84,37 @@ impl Classes {
 
     fn join(&mut self, a: ValueId, b: ValueId) {
         let (a, b) = (self.find(a), self.find(b));
-        self.parent[b] = a;
+        if a != b {
+            self.parent[b] = a;
+            let defined = self.votes[b].defined;
+            self.votes[a].defined = self.votes[a].defined.or(defined);
+        }
     }
 
-    /// Unites a value with those that have the same kind.
+    /// Returns whether a value is a float by its definition.
+    fn is_float(&mut self, id: ValueId) -> bool {
+        let root = self.find(id);
+        self.votes[root].defined == Some(ScalarKind::Float)
+    }
+
+    /// Unites the result of an integer operator with its inputs, as far as these are no floats whose bits it takes: what a
+    /// float holds may be flushed to zero.
+    fn unite_integers(&mut self, function: &Function, id: ValueId) {
+        let count = match function.op(id) {
+            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => 2,
+            Op::Neg | Op::Not | Op::Shl => 1,
+            _ => 0,
+        };
+        for index in 0..count {
+            let input = function.input(id, index);
+            let is_same = function.width(input) == function.width(id) && !is_free(function, input);
+            if is_same && !self.is_float(id) && !self.is_float(input) {
+                self.join(id, input);
+            }
+        }
+    }
+
+    /// Unites a value with those that it passes on.
     fn unite(&mut self, function: &Function, id: ValueId) {
         let inputs: Vec<ValueId> =
             (0..function.inputs(id).len()).map(|index| function.input(id, index)).collect();
@@ -109,11 +135,6 @@ impl Classes {
                 with(1);
                 with(2);
             }
-            Op::Add | Op::Sub | Op::Mul | Op::And | Op::Or | Op::Xor => {
-                with(0);
-                with(1);
-            }
-            Op::Neg | Op::Not | Op::Shl => with(0),
             Op::Shader(op) if op.result() == OperandKind::Any && op.number_kind().is_none() => {
                 for index in 0..inputs.len() {
                     if op.input(index) == OperandKind::Any {
@@ -125,11 +146,10 @@ impl Classes {
         }
     }
 
-    /// Counts what a value says of itself and of its inputs.
-    fn vote(&mut self, function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind>, id: ValueId) {
-        let known = declared(id).or_else(|| result(function, id));
+    /// Records what a value says of itself.
+    fn define(&mut self, function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind>, id: ValueId) {
         let root = self.find(id);
-        if let Some(kind) = known {
+        if let Some(kind) = declared(id).or_else(|| result(function, id)) {
             let votes = &mut self.votes[root];
             // A float among integers is only reinterpreted.
             votes.defined = Some(match votes.defined {
@@ -137,6 +157,11 @@ impl Classes {
                 _ => kind,
             });
         }
+    }
+
+    /// Counts what a value says of its inputs.
+    fn vote(&mut self, function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind>, id: ValueId) {
+        let known = declared(id).or_else(|| result(function, id));
         let stored = match function.op(id) {
             Op::Store(_) => Some(1),
             Op::Return => Some(0),
@@ -223,7 +248,7 @@ fn result(function: &Function, id: ValueId) -> Option<ScalarKind> {
 }
 
 /// Returns the kind of numbers that an operation says.
-fn said_kind(op: ShaderOp) -> Option<ScalarKind> {
+pub fn said_kind(op: ShaderOp) -> Option<ScalarKind> {
     if let Some(kind) = op.number_kind() {
         return Some(match kind {
             NumberKind::Signed => ScalarKind::Signed,
