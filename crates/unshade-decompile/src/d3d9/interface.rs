@@ -488,7 +488,7 @@ fn data_type(
     };
     let element = match found.class {
         0 => DataType::Scalar(scalar),
-        1 => DataType::vector(scalar, found.columns.clamp(1, 4)),
+        1 => DataType::Vector(scalar, found.columns.clamp(1, 4)),
         2 | 3 => DataType::Matrix {
             scalar,
             rows: u8::try_from(found.rows).ok()?,

@@ -19,7 +19,7 @@ use unshade_dxcontainer::rdef::{self, InputType, ResourceDefinitions};
 use unshade_dxcontainer::{Container, PartData};
 use unshade_ir::shader::Signedness;
 use unshade_ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructType, StructTypes};
-use unshade_ir::shader::interface::{Binding, Resource, ResourceClass, ShaderProgram, Shape};
+use unshade_ir::shader::interface::{Binding, Resource, ResourceClass, Sequence, ShaderProgram, Shape};
 use unshade_ir::{IdVec, ResourceId};
 
 /// The resource that an operand refers to.
@@ -90,8 +90,12 @@ const MAX_INDEX: u32 = 1 << 12;
 /// Adds a resource. Up to Shader Model 5.0, the elements of an array that the program uses are bindings of their own,
 /// `name[2]` and so on: they are one resource again.
 fn join(mut resource: Resource, resources: &mut IdVec<ResourceId, Resource>) {
+    // Those of structures are found again by their paths.
+    let is_path = resource.name.contains('.');
     let element = resource.name.strip_suffix(']').and_then(|name| name.split_once('['));
-    let element = element.and_then(|(base, index)| Some((base.to_owned(), index.parse::<u32>().ok()?)));
+    let element = element
+        .filter(|_| !is_path)
+        .and_then(|(base, index)| Some((base.to_owned(), index.parse::<u32>().ok()?)));
     let (Some((base, index)), Some(binding)) = (element, resource.binding) else {
         resources.push(resource);
         return;
@@ -122,6 +126,12 @@ fn join(mut resource: Resource, resources: &mut IdVec<ResourceId, Resource>) {
 /// Returns a name of the language: those of resources in structures have dots and brackets. The names that the compiler
 /// gives, such as `$Globals`, stay.
 fn identifier(name: &str) -> String {
+    // The path of a resource in a structure: that of `lights[0].map` is `lights.0.map`.
+    if name.contains('.')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '[' | ']'))
+    {
+        return name.replace('[', ".").replace(']', "");
+    }
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';
     let text: String = name.chars().map(|letter| if is_letter(letter) { letter } else { '_' }).collect();
     text.trim_end_matches(|letter| letter == '_' && !name.ends_with('_')).to_owned()
@@ -307,6 +317,11 @@ fn defined(
                 | InputType::UAV_CONSUME_STRUCTURED
                 | InputType::UAV_RW_STRUCTURED_WITH_COUNTER
         ),
+        sequence: match fields.input_type {
+            InputType::UAV_APPEND_STRUCTURED => Some(Sequence::Append),
+            InputType::UAV_CONSUME_STRUCTURED => Some(Sequence::Consume),
+            _ => None,
+        },
         has_register: fields.flags.0 & USER_PACKED != 0,
         ..Resource::new(class, shape)
     };
@@ -408,11 +423,53 @@ fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTyp
         let ty = types.convert(variable.fields.type_offset.0, Packing::Constant, structs);
         let Some(ty) = ty.filter(|_| variable.fields.start <= MAX_SIZE) else { continue };
         let name = variable.name.to_string_lossy();
+        let mut values = Vec::new();
+        initial_values(&ty, &variable.default.0, 0, structs, &mut values);
+        if !values.is_empty() {
+            resource.initial_values.insert(variable.fields.start, values);
+        }
         whole.push(name, variable.fields.start, ty, Packing::Constant, structs);
     }
     whole.fields.sort_by_key(|field| field.offset);
     whole.size = whole.size.max(resource.size);
     resource.element = Some(DataType::Struct(structs.push(whole)));
+}
+
+/// Appends the numbers of a member of a constant buffer in the order of an initializer. There are none if the member
+/// has no initial value.
+fn initial_values(ty: &DataType, bytes: &[u8], offset: u32, structs: &StructTypes, values: &mut Vec<u64>) {
+    let mut number = |scalar: Scalar, offset: u32| {
+        let (start, size) = (offset as usize, scalar.bytes() as usize);
+        if let Some(found) = bytes.get(start..start.saturating_add(size)).filter(|found| found.len() <= 8) {
+            values.push(found.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)));
+        }
+    };
+    match ty {
+        DataType::Scalar(scalar) => number(*scalar, offset),
+        DataType::Vector(scalar, lanes) => {
+            (0..u32::from(*lanes)).for_each(|lane| number(*scalar, offset + lane * scalar.bytes()));
+        }
+        // FXC takes the numbers of a matrix column by column, whatever its order is.
+        DataType::Matrix { scalar, rows, columns, is_row_major } => {
+            let (rows, columns) = (u32::from(*rows), u32::from(*columns));
+            for (column, row) in (0..columns).flat_map(|column| (0..rows).map(move |row| (column, row))) {
+                let (line, within) = if *is_row_major { (row, column) } else { (column, row) };
+                number(*scalar, offset + 16 * line + within * scalar.bytes());
+            }
+        }
+        DataType::Array(element, count) => {
+            let stride = Packing::Constant.stride(element, structs);
+            for index in (0..*count).take_while(|index| (index * stride) < bytes.len() as u32) {
+                initial_values(element, bytes, offset.saturating_add(index * stride), structs, values);
+            }
+        }
+        DataType::Struct(id) => {
+            for field in structs.get(*id).map_or(&[][..], |structure| &structure.fields) {
+                initial_values(&field.ty, bytes, offset.saturating_add(field.offset), structs, values);
+            }
+        }
+        DataType::Named(_) => {}
+    }
 }
 
 #[cfg(test)]
@@ -445,7 +502,7 @@ mod tests {
 
     #[test]
     fn names_are_identifiers() {
-        assert_eq!(identifier("var.res.maps[1]"), "var_res_maps_1");
+        assert_eq!(identifier("var.res.maps[1]"), "var.res.maps.1");
         assert_eq!(identifier("$Globals"), "$Globals");
         assert_eq!(identifier("plain_"), "plain_");
     }

@@ -77,7 +77,7 @@ impl<'d> Types<'d> {
         let (rows, columns) = (u8::try_from(fields.rows).ok()?, u8::try_from(fields.columns).ok()?);
         let element = match fields.class {
             0 => DataType::Scalar(scalar(fields.base)?),
-            1 => DataType::vector(scalar(fields.base)?, fields.columns.clamp(1, 4)),
+            1 => DataType::Vector(scalar(fields.base)?, fields.columns.clamp(1, 4)),
             2 | 3 => DataType::Matrix {
                 scalar: scalar(fields.base)?,
                 rows,

@@ -221,11 +221,13 @@ pub(super) fn resource(
         is_normalized: found.element.and_then(normalized),
         tracks_used_regions: found.feedback == Some(MIP_REGION_USED),
         has_counter: found.access.counter,
+        sequence: None,
         has_register: true,
         is_object: name.starts_with("ConstantBuffer<")
             || name.starts_with("TextureBuffer<")
             || found.count != Some(1)
             || is_object,
+        initial_values: std::collections::BTreeMap::new(),
     }
 }
 

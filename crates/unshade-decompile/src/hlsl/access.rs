@@ -324,6 +324,9 @@ impl Printer<'_> {
 
     /// Returns the text of an element of a structured buffer; the status of its access goes to a variable.
     fn element_text(&mut self, handle: ValueId, index: ValueId, status: Option<String>) -> String {
+        if let Some(name) = self.element_name(index) {
+            return name;
+        }
         let object = self.handle(handle);
         let index = self.index(index);
         match status {
@@ -664,7 +667,11 @@ impl Printer<'_> {
                     self.line(&format!("{object}.Store{ty}({offset}, {value});"));
                 }
             }
-            ShaderOp::StoreStructured => self.store_structured(id, &inputs),
+            ShaderOp::UpdateCounter => return self.element_statement(id),
+            ShaderOp::StoreStructured => {
+                self.store_structured(id, &inputs);
+                self.after_store(inputs[0], inputs[1]);
+            }
             ShaderOp::AtomicResource(op) => {
                 let target = self.atomic_target(inputs[0], inputs[1], inputs[2]);
                 self.atomic(id, spelling::atomic(op), &target, &inputs[2..], Some(op));
@@ -729,9 +736,14 @@ impl Printer<'_> {
 
     /// Stores numbers to members of an element: one statement for each member.
     fn store_structured(&mut self, id: ValueId, inputs: &[ValueId]) {
-        let object = self.handle(inputs[0]);
-        let index = self.index(inputs[1]);
-        let root = format!("{object}[{index}]");
+        if self.is_appended_whole(inputs[1]) {
+            let object = self.handle(inputs[0]);
+            let element = self.found(inputs[0]).and_then(|resource| resource.element.as_ref()?.scalar());
+            let value = self.exact(inputs[3], element.map_or(Kind::Any, |scalar| Kind::Known(scalar.kind)));
+            self.line(&format!("{object}.Append({value});"));
+            return;
+        }
+        let root = self.element_text(inputs[0], inputs[1], None);
         if let Some(matrix) = self.matrix_input(id, 3)
             && let Some(target) = self.whole_member(&root, inputs)
         {

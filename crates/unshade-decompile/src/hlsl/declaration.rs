@@ -1,15 +1,17 @@
 //! Declarations of a program: structures, constant buffers, resources, variables; and the names of all of them.
 
+use super::allocation;
 use super::legacy;
 use super::names::{Names, identifier, is_function};
 use super::offsets::{is_natural, packed_at, registers};
 use super::resource_struct::ResourceVariable;
+use super::sequence;
 use super::spelling;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::Signedness;
 use crate::ir::shader::data_type::{DataType, Packing, PayloadAccess, StructField, StructTypes};
 use crate::ir::shader::interface::{
-    Passing, Resource, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
+    Passing, Resource, ResourceClass, Sequence, ShaderFunction, ShaderParameter, ShaderProgram, Shape, Stage,
     VariableSpace,
 };
 use crate::ir::{Op, ResourceId, ShaderOp, StructId, VariableId};
@@ -17,6 +19,9 @@ use std::collections::BTreeSet;
 
 /// The constant buffer of global variables.
 const GLOBALS: &str = "$Globals";
+
+/// The constant buffer of uniform parameters.
+const PARAMETERS: &str = "$Params";
 
 /// The names of what a program declares.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +34,10 @@ pub(super) struct Naming {
     functions: FastMap<String, String>,
     /// The structure whose members have the names of a constant buffer, if they are global.
     global_members: FastMap<ResourceId, StructId>,
+    /// The buffers to which elements are only appended, or from which they are only consumed.
+    sequences: BTreeSet<ResourceId>,
+    /// The resources whose registers the compiler counts.
+    counted: BTreeSet<ResourceId>,
     /// The global variables whose members are resources.
     resource_variables: Vec<ResourceVariable>,
     /// Names that other programs refer to and that can't be kept.
@@ -38,7 +47,8 @@ pub(super) struct Naming {
 impl Naming {
     /// Names everything.
     pub(super) fn new(program: &ShaderProgram, names: &mut Names) -> Self {
-        let mut naming = Self::default();
+        let (counted, sequences) = (allocation::counted(program), sequence::buffers(program));
+        let mut naming = Self { counted, sequences, ..Self::default() };
         naming.resource_variables = ResourceVariable::find(program, names, &mut naming.resources);
         for (id, resource) in program.resources.entries() {
             if legacy::is_legacy(program) {
@@ -160,6 +170,11 @@ impl Naming {
             let at = program.structs[*other].fields.iter().position(|field| field.name == name)?;
             self.fields.get(other)?.get(at).cloned()
         })
+    }
+
+    /// Returns whether elements of a buffer are only appended or consumed.
+    pub(super) fn is_sequential(&self, id: ResourceId) -> bool {
+        self.sequences.contains(&id)
     }
 
     pub(super) fn resource(&self, id: ResourceId) -> &str {
@@ -310,8 +325,13 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         } else {
             match object(naming, resource) {
                 Some(ty) => {
+                    let ty = match resource.sequence.filter(|_| naming.is_sequential(id)) {
+                        Some(Sequence::Append) => ty.replacen("RW", "Append", 1),
+                        Some(Sequence::Consume) => ty.replacen("RW", "Consume", 1),
+                        None => ty,
+                    };
                     let ty = without_order(program, naming, resource, ty, &mut lines);
-                    let (suffix, register) = binding(program, resource);
+                    let (suffix, register) = binding(program, naming, id);
                     lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
                 }
                 None => unknown.push(format!("the resource {}", naming.resource(id))),
@@ -471,7 +491,7 @@ fn collect(ty: &DataType, structs: &StructTypes, order: &mut Vec<StructId>, dept
 /// Prints a constant or texture buffer.
 fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lines: &mut Vec<String>) {
     let resource = &program.resources[id];
-    let (suffix, register) = binding(program, resource);
+    let (suffix, register) = binding(program, naming, id);
     let name = naming.resource(id);
     let word = if resource.shape == Shape::TextureBuffer { "tbuffer" } else { "cbuffer" };
     let members = match &resource.element {
@@ -480,11 +500,31 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
     };
     if let (Some(structure), true) = (members, naming.has_global_members(id)) {
         let fields = &program.structs[structure].fields;
+        // Uniform parameters of the entry point.
+        if is_parameters(program, resource) {
+            return;
+        }
         let is_named_globals = resource.name == GLOBALS;
         let is_natural = is_natural(fields, &program.structs);
         let registers = is_named_globals.then(|| registers(fields, &program.structs)).flatten();
         // Where no registers give the offsets, the members are in a buffer with a name.
-        let is_globals = is_named_globals && (is_natural || registers.is_some());
+        let gaps = if naming.counted.contains(&id) {
+            Some(Vec::new())
+        } else {
+            allocation::gaps_before(program, id)
+        };
+        let is_fxc = program.model < (6, 0);
+        let gaps = if is_fxc && is_named_globals { gaps } else { Some(Vec::new()) };
+        let is_globals = is_named_globals && (is_natural || registers.is_some()) && gaps.is_some();
+        for (register, _) in gaps.iter().flatten().filter(|_| is_globals) {
+            lines.push(format!("cbuffer reserved_b{register} : register(b{register})"));
+            lines.extend([
+                "{".into(),
+                format!("    float4 reserved_b{register}_row;"),
+                "};".into(),
+                String::new(),
+            ]);
+        }
         let indent = if is_globals { "" } else { "    " };
         if !is_globals {
             lines.push(format!("{word} {name}{register}"));
@@ -502,7 +542,13 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
                 _ if is_globals => format!(" : register(c{})", field.offset / 16),
                 _ => packed_at(field.offset),
             };
-            lines.push(format!("{indent}{declared}{place};"));
+            let value = match resource.initial_values.get(&field.offset) {
+                Some(values) => {
+                    format!(" = {}", initializer(&field.ty, &program.structs, &mut values.iter().copied()))
+                }
+                None => String::new(),
+            };
+            lines.push(format!("{indent}{declared}{place}{value};"));
         }
         if !is_globals {
             lines.push("};".into());
@@ -526,15 +572,35 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
     lines.push(String::new());
 }
 
+/// Returns whether a constant buffer is that of the uniform parameters of the entry point.
+fn is_parameters(program: &ShaderProgram, resource: &Resource) -> bool {
+    // Hull shaders have two functions that may read them.
+    program.model < (6, 0) && resource.name == PARAMETERS && program.functions.len() == 1
+}
+
+/// Returns the uniform parameters of the entry point, which the compiler puts into a constant buffer.
+pub(super) fn uniform_parameters(program: &ShaderProgram, naming: &Naming) -> Vec<String> {
+    let mut found = Vec::new();
+    for resource in program.resources.iter().filter(|resource| is_parameters(program, resource)) {
+        let Some(DataType::Struct(structure)) = resource.element else { continue };
+        let fields = program.structs[structure].fields.iter().enumerate();
+        found.extend(fields.map(|(index, field)| {
+            format!("uniform {}", naming.declare(&field.ty, naming.field(structure, index)))
+        }));
+    }
+    found
+}
+
 /// Returns the dimension and the register of a resource.
-fn binding(program: &ShaderProgram, resource: &Resource) -> (String, String) {
+fn binding(program: &ShaderProgram, naming: &Naming, id: ResourceId) -> (String, String) {
+    let resource = &program.resources[id];
     let Some(binding) = resource.binding else { return Default::default() };
     let suffix = match binding.count {
         Some(1) => String::new(),
         Some(count) => format!("[{count}]"),
         None => "[]".into(),
     };
-    if is_counted(program, resource.class) {
+    if naming.counted.contains(&id) {
         return (suffix, String::new());
     }
     // Libraries have resources whose register, and perhaps its space, is not assigned yet.
@@ -545,20 +611,6 @@ fn binding(program: &ShaderProgram, resource: &Resource) -> (String, String) {
     }
     let space = if binding.space == 0 { String::new() } else { format!(", space{}", binding.space) };
     (suffix, format!(" : register({}{}{space})", resource.class.letter(), binding.register))
-}
-
-/// Returns whether the compiler gives the resources of a class the registers that they have: one after the other.
-fn is_counted(program: &ShaderProgram, class: ResourceClass) -> bool {
-    let mut next = 0;
-    for resource in program.resources.iter().filter(|resource| resource.class == class) {
-        match resource.binding {
-            Some(binding) if !resource.has_register && binding.space == 0 && binding.register == next => {
-                next += binding.count.unwrap_or(u32::MAX - next);
-            }
-            _ => return false,
-        }
-    }
-    true
 }
 
 /// Returns the type of a resource without the order of a matrix in it: FXC takes that only by the name of a type, which is

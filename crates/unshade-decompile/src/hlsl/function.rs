@@ -4,6 +4,7 @@ use super::declaration::Naming;
 use super::expression::precedence as p;
 use super::matrix_value::{self, Matrices};
 use super::names::Names;
+use super::sequence::Element;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
 use super::{counted, source_names};
@@ -47,6 +48,8 @@ pub(super) struct Printer<'p> {
     pub(super) helpers: Vec<Helper>,
     /// Objects of the descriptor heap that have a name, by type and index.
     pub(super) heap_objects: FastMap<String, String>,
+    /// The elements of buffers that are being appended or consumed, by their numbers.
+    pub(super) elements: FastMap<ValueId, Element>,
     /// Lines that must precede the current one.
     pub(super) pending: Vec<String>,
     /// The variables that take the status of accesses.
@@ -268,6 +271,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         unknown: Vec::new(),
         helpers: Vec::new(),
         heap_objects: FastMap::default(),
+        elements: FastMap::default(),
         pending: Vec::new(),
         status_of: FastMap::default(),
         value_names: FastMap::default(),

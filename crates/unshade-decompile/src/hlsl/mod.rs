@@ -26,6 +26,7 @@
 //! Knowledge: Microsoft's reference of HLSL, and what FXC and DXC 1.6 to 1.10 accept.
 
 mod access;
+mod allocation;
 mod constant_buffer;
 mod counted;
 mod declaration;
@@ -43,6 +44,7 @@ mod offsets;
 mod padding;
 mod ray_query;
 mod resource_struct;
+mod sequence;
 mod signature;
 mod source_names;
 mod spelling;

@@ -21,8 +21,8 @@ const KEYWORDS: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool 
 const EFFECT_KEYWORDS: [&str; 7] =
     ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"];
 
-/// Keywords that DXC takes as the names of global variables; at the start of a statement they are keywords.
-const FREE_IN_DXC: [&str; 4] = ["indices", "precise", "sample", "texture"];
+/// Keywords that compilers take as the names of global variables; at the start of a statement they are keywords.
+const CONTEXTUAL: [&str; 4] = ["indices", "precise", "sample", "texture"];
 
 /// Functions that a global name hides, which the text may use.
 const FUNCTIONS: &str = "abs acos all any asdouble asfloat asin asint asuint atan atan2 ceil clamp clip cos cosh countbits \
@@ -43,10 +43,9 @@ impl Names {
         let mut names = Self::members();
         names.taken.extend(FUNCTIONS.split_whitespace().map(str::to_owned));
         names.taken.retain(|name| !free.contains(name));
+        names.taken.retain(|name| !CONTEXTUAL.contains(&name.as_str()));
         if is_fxc {
             names.taken.extend(EFFECT_KEYWORDS.map(str::to_owned));
-        } else {
-            names.taken.retain(|name| !FREE_IN_DXC.contains(&name.as_str()));
         }
         names
     }
@@ -59,7 +58,7 @@ impl Names {
     /// Returns the names of a function: those that only global variables may have are taken.
     pub(super) fn of_function(&self) -> Self {
         let mut names = self.clone();
-        names.taken.extend(FREE_IN_DXC.map(str::to_owned));
+        names.taken.extend(CONTEXTUAL.map(str::to_owned));
         names
     }
 

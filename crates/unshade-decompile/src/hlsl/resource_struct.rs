@@ -50,10 +50,6 @@ impl ResourceVariable {
         names: &mut Names,
         texts: &mut FastMap<ResourceId, String>,
     ) -> Vec<Self> {
-        // FXC gives the members of structures other registers.
-        if program.model.0 < 6 {
-            return Vec::new();
-        }
         let mut groups: BTreeMap<&str, Vec<Path<'_>>> = BTreeMap::new();
         for (id, resource) in program.resources.entries() {
             if let Some((first, rest)) = resource.name.split_once('.') {
@@ -82,7 +78,11 @@ impl ResourceVariable {
         for class in CLASSES {
             let of_class = self.resources.iter().filter(|id| program.resources[**id].class == class);
             let first = of_class.filter_map(|id| binding(program, *id)).min_by_key(|found| found.register);
-            if let Some(Binding { register, space, .. }) = first {
+            let has_register = self
+                .resources
+                .iter()
+                .any(|id| program.resources[*id].class == class && program.resources[*id].has_register);
+            if let Some(Binding { register, space, .. }) = first.filter(|_| has_register) {
                 let space = if space == 0 { String::new() } else { format!(", space{space}") };
                 registers.push_str(&format!(" : register({}{register}{space})", class.letter()));
             }

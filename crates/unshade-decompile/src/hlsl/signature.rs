@@ -320,6 +320,9 @@ impl Writer<'_> {
             }
         }
         self.parameters.extend(super::legacy::parameters(self.program, self.naming));
+        if self.info.stage.is_some() {
+            self.parameters.extend(super::declaration::uniform_parameters(self.program, self.naming));
+        }
         self.system_values();
         self.outputs();
     }

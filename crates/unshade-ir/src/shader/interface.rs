@@ -6,6 +6,7 @@ use super::data_type::{DataType, Scalar, StructTypes};
 use super::node::Node;
 use super::operation::Signedness;
 use crate::{Function, IdVec, ResourceId, VariableId};
+use std::collections::BTreeMap;
 
 /// A stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -238,10 +239,14 @@ pub struct Resource {
     pub tracks_used_regions: bool,
     /// Whether it has a counter.
     pub has_counter: bool,
+    /// How the source code accesses it, if only by its counter.
+    pub sequence: Option<Sequence>,
     /// Whether the source code says its register; if not, the compiler counted.
     pub has_register: bool,
     /// Whether it is declared as `ConstantBuffer<T>`, with its members after a dot. Otherwise their names are global.
     pub is_object: bool,
+    /// Of a constant buffer, the initial values of members, by offset: the numbers in the order of an initializer.
+    pub initial_values: BTreeMap<u32, Vec<u64>>,
 }
 
 impl Resource {
@@ -262,10 +267,21 @@ impl Resource {
             is_normalized: None,
             tracks_used_regions: false,
             has_counter: false,
+            sequence: None,
             has_register: true,
             is_object: false,
+            initial_values: BTreeMap::new(),
         }
     }
+}
+
+/// The accesses to a buffer whose elements have no numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sequence {
+    /// Elements are appended.
+    Append,
+    /// Elements are consumed.
+    Consume,
 }
 
 /// The memory of a variable.

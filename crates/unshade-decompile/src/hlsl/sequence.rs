@@ -1,0 +1,145 @@
+//! Buffers to which elements are appended, and from which they are consumed.
+//!
+//! Machine code increments or decrements the counter of the buffer, and accesses the element with that number. The language
+//! has `AppendStructuredBuffer` and `ConsumeStructuredBuffer` for that, whose elements have no numbers:
+//!
+//! | code | text |
+//! |---|---|
+//! | one store of a whole number or vector | `buffer.Append(value);` |
+//! | several stores | `Data element;`, its members, `buffer.Append(element);` |
+//! | loads | `Data element = buffer.Consume();` |
+//!
+//! A buffer that is accessed in another way as well is declared as one with a counter.
+
+use super::function::Printer;
+use crate::ir::shader::ShaderOp;
+use crate::ir::shader::data_type::DataType;
+use crate::ir::shader::interface::{Sequence, ShaderProgram};
+use crate::ir::{Function, Op, ResourceId, ValueId};
+use std::collections::BTreeSet;
+
+/// The element of a buffer while a function fills or reads it.
+#[derive(Clone, Debug)]
+pub(super) struct Element {
+    /// Its name; empty if it is stored at once.
+    name: String,
+    /// The stores that are still to come.
+    stores: usize,
+}
+
+/// Returns the buffers that all functions access only by appending or consuming.
+pub(super) fn buffers(program: &ShaderProgram) -> BTreeSet<ResourceId> {
+    let wanted = program.resources.entries().filter(|(_, resource)| resource.sequence.is_some());
+    let mut found: BTreeSet<ResourceId> = wanted.map(|(id, _)| id).collect();
+    if found.is_empty() {
+        return found;
+    }
+    for function in &program.functions {
+        let function = &function.function;
+        for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
+            if let Some(resource) = accessed(function, id).filter(|resource| found.contains(resource))
+                && !is_sequential(program, function, resource, id)
+            {
+                found.remove(&resource);
+            }
+        }
+    }
+    found
+}
+
+/// Returns the resource that a value accesses.
+fn accessed(function: &Function, id: ValueId) -> Option<ResourceId> {
+    let Op::Shader(_) = function.op(id) else { return None };
+    let handle = *function.inputs(id).first().filter(|input| **input != ValueId::NONE)?;
+    let handle = function.resolve(handle);
+    let is_handle = function.op(handle) == Op::Shader(ShaderOp::Handle);
+    let number = function.number(function.input(handle, 0)).filter(|_| is_handle)?;
+    Some(ResourceId::new(u32::try_from(number).ok()?))
+}
+
+/// Returns whether a value accesses an element that it appends or consumes, or is the number of one.
+fn is_sequential(program: &ShaderProgram, function: &Function, resource: ResourceId, id: ValueId) -> bool {
+    let sequence = program.resources[resource].sequence;
+    let (op, element) = match sequence {
+        Some(Sequence::Append) => (ShaderOp::StoreStructured, 1),
+        _ => (ShaderOp::LoadStructured, 1),
+    };
+    if function.op(id) == Op::Shader(ShaderOp::UpdateCounter) {
+        let users = users(function, id);
+        let is_element = |user: &ValueId| {
+            function.op(*user) == Op::Shader(op)
+                && function.values[*user].block == function.values[id].block
+                && function.input(*user, element) == id
+                && accessed(function, *user) == Some(resource)
+        };
+        return !users.is_empty() && users.iter().all(is_element);
+    }
+    let number = (function.op(id) == Op::Shader(op)).then(|| function.input(id, element));
+    number.is_some_and(|number| {
+        function.op(number) == Op::Shader(ShaderOp::UpdateCounter)
+            && accessed(function, number) == Some(resource)
+    })
+}
+
+/// Returns the values that take a value.
+fn users(function: &Function, id: ValueId) -> Vec<ValueId> {
+    let takes = |user: &ValueId| {
+        let inputs = function.inputs(*user).iter().filter(|input| **input != ValueId::NONE);
+        !function.is_replaced(*user) && inputs.map(|input| function.resolve(*input)).any(|input| input == id)
+    };
+    function.values.keys().filter(takes).collect()
+}
+
+impl Printer<'_> {
+    /// Prints the number of an element that is appended or consumed. Returns whether it is one.
+    pub(super) fn element_statement(&mut self, id: ValueId) -> bool {
+        let resource = accessed(self.function, id).filter(|resource| self.naming.is_sequential(*resource));
+        let Some(resource) = resource else { return false };
+        let object = self.handle(self.function.input(id, 0));
+        let found = &self.program.resources[resource];
+        let Some(ty) = found.element.clone() else { return false };
+        let name = self.naming.type_name(&ty);
+        if found.sequence == Some(Sequence::Consume) {
+            let element = self.names.take("element");
+            self.line(&format!("{name} {element} = {object}.Consume();"));
+            self.elements.insert(id, Element { name: element, stores: 0 });
+            return true;
+        }
+        let stores = users(self.function, id);
+        let is_whole = match (&ty, &stores[..]) {
+            (DataType::Scalar(_) | DataType::Vector(..), [store]) => {
+                let lanes = if let DataType::Vector(_, lanes) = ty { lanes } else { 1 };
+                self.function.lanes(self.function.input(*store, 3)) == lanes
+            }
+            _ => false,
+        };
+        let mut element = Element { name: String::new(), stores: stores.len() };
+        if !is_whole {
+            element.name = self.names.take("element");
+            self.line(&format!("{name} {};", element.name));
+        }
+        self.elements.insert(id, element);
+        true
+    }
+
+    /// Returns the name of an element that is appended or consumed, by its number.
+    pub(super) fn element_name(&self, number: ValueId) -> Option<String> {
+        self.elements.get(&number).map(|element| element.name.clone()).filter(|name| !name.is_empty())
+    }
+
+    /// Returns whether a store appends a whole element.
+    pub(super) fn is_appended_whole(&self, number: ValueId) -> bool {
+        self.elements.get(&number).is_some_and(|element| element.name.is_empty())
+    }
+
+    /// Appends an element after its last store.
+    pub(super) fn after_store(&mut self, handle: ValueId, number: ValueId) {
+        let Some(element) = self.elements.get_mut(&number) else { return };
+        element.stores = element.stores.saturating_sub(1);
+        let name = element.name.clone();
+        if element.stores == 0 && !name.is_empty() {
+            let object = self.handle(handle);
+            self.line(&format!("{object}.Append({name});"));
+        }
+    }
+}
