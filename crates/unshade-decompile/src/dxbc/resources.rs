@@ -181,6 +181,8 @@ fn without_name(declared: &Declared, structs: &mut StructTypes) -> Resource {
         binding: Some(declared.binding),
         element,
         size: declared.size,
+        // Only objects are in arrays.
+        is_object: declared.class == ResourceClass::ConstantBuffer && declared.binding.count != Some(1),
         ..Resource::new(declared.class, declared.shape)
     }
 }
@@ -411,8 +413,8 @@ fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTyp
     resource.size = buffer.fields.size;
     if let [only] = &buffer.variables[..]
         && only.name.0 == buffer.name.0
-        && let Some(ty @ DataType::Struct(_)) =
-            types.convert(only.fields.type_offset.0, Packing::Constant, structs)
+        && let Some(ty) = types.convert(only.fields.type_offset.0, Packing::Constant, structs)
+        && let Some(ty) = object(ty, resource.binding)
     {
         resource.is_object = true;
         resource.element = Some(ty);
@@ -469,6 +471,19 @@ fn initial_values(ty: &DataType, bytes: &[u8], offset: u32, structs: &StructType
             }
         }
         DataType::Named(_) => {}
+    }
+}
+
+/// Returns the structure of a buffer, or of each in an array of buffers, that is declared as `ConstantBuffer`.
+fn object(ty: DataType, binding: Option<Binding>) -> Option<DataType> {
+    match ty {
+        DataType::Struct(_) => Some(ty),
+        // RDEF describes one of an array of buffers, as an array of one structure.
+        DataType::Array(element, length) if matches!(*element, DataType::Struct(_)) => {
+            let is_array = binding.is_some_and(|binding| binding.count != Some(1));
+            (is_array || length == 1).then_some(*element)
+        }
+        _ => None,
     }
 }
 

@@ -328,3 +328,13 @@ fn damaged_programs_do_not_panic() {
         }
     }
 }
+
+#[test]
+fn arrays_of_constant_buffers_are_indexed() {
+    let text = "cs_5_1\ndcl_constantbuffer CB0[2:3][1], dynamicIndexed, space=1\ndcl_uav_raw U0[0:0], space=0\n\
+                dcl_input vThreadID.x\ndcl_temps 1\ndcl_thread_group 2, 1, 1\nmov r0.x, vThreadID.x\n\
+                store_raw U0[0].x, l(0), CB0[r0.x + 2][0].x\nret";
+    let text = crate::hlsl::print(lifted(text, [&[], &[], &[]])).text();
+    assert!(text.contains(" b2_space1[2] : register(b2, space1);"), "{text}");
+    assert!(text.contains("b2_space1[thread_id.x].m0[0].x"), "{text}");
+}
