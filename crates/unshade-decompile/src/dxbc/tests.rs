@@ -338,3 +338,21 @@ fn arrays_of_constant_buffers_are_indexed() {
     assert!(text.contains(" b2_space1[2] : register(b2, space1);"), "{text}");
     assert!(text.contains("b2_space1[thread_id.x].m0[0].x"), "{text}");
 }
+
+#[test]
+fn shared_memory_has_the_sign_that_atomic_operations_compare_with() {
+    for (operations, expected) in [
+        ("atomic_umax g0, l(1, 0, 0, 0), r0.x", "groupshared uint "),
+        ("atomic_imin g0, l(1, 0, 0, 0), r0.x", "groupshared int "),
+        // The compiler takes the unsigned operation where only the place is signed.
+        ("atomic_imin g0, l(1, 0, 0, 0), r0.x\natomic_umax g0, l(1, 0, 0, 0), r0.x", "groupshared int "),
+    ] {
+        let text = format!(
+            "cs_5_0\ndcl_input vThreadIDInGroupFlattened\ndcl_temps 1\ndcl_tgsm_structured g0, 4, 64\n\
+             dcl_thread_group 64, 1, 1\nmov r0.x, vThreadIDInGroupFlattened.x\n{operations}\nret"
+        );
+        let hlsl = crate::hlsl::print(lifted(&text, [&[], &[], &[]]));
+        assert!(hlsl.text().contains(expected), "{}", hlsl.text());
+        assert!(hlsl.unknown.is_empty(), "{:?}", hlsl.unknown);
+    }
+}

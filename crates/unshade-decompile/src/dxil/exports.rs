@@ -216,12 +216,17 @@ mod tests {
 
     #[test]
     fn names_of_variables_have_the_signs_of_integers() {
-        assert_eq!(variable_kind("\u{1}?uv@@3PA_KA"), Some(Unsigned));
-        assert_eq!(variable_kind("\u{1}?sv@@3PA_JA"), Some(Signed));
-        assert_eq!(variable_kind("?grid@@3PAY01IA"), Some(Unsigned));
-        assert_eq!(variable_kind("?one@@3V?$vector@I$03@@A"), Some(Unsigned));
-        assert_eq!(variable_kind("?shared@@3PAUShared@@A.1"), None);
-        assert_eq!(variable_kind("table"), None);
+        let cases = [
+            ("\u{1}?counts@@3PAIA", Some(Unsigned)),
+            ("\u{1}?table@@3PAY01_KA", Some(Unsigned)),
+            ("?total@@3HA", Some(Signed)),
+            ("?v@lights@@3V?$vector@I$03@@A", Some(Unsigned)),
+            ("?s@@3UState@@A", None),
+            ("counts", None),
+        ];
+        for (name, kind) in cases {
+            assert_eq!(variable_kind(name), kind, "{name}");
+        }
     }
 
     #[test]

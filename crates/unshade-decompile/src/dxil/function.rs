@@ -7,7 +7,7 @@ use super::node;
 use super::options;
 use super::types::TypeReader;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
+use crate::ir::shader::data_type::{DataType, Packing, ScalarKind};
 use crate::ir::shader::interface::{
     LocalName, Passing, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable,
     VariableSpace,
@@ -139,7 +139,6 @@ impl<'m> Shared<'m, '_> {
             if let Some(initializer) = global.initializer.filter(|id| is_constant || has_value(*id)) {
                 self.flatten(initializer, &mut values, 0);
             }
-            let ty = if space == VariableSpace::Constant { as_unsigned_if_raw(ty) } else { ty };
             let name = variable_name(&global.symbol.name);
             let id = self.program.variables.push(Variable { name, space, ty, values });
             self.globals.insert(index, id);
@@ -328,19 +327,6 @@ impl<'m> Shared<'m, '_> {
 
     fn value_type(&mut self, ty: TypeId) -> DataType {
         self.types.data_type(ty, None, Packing::Structured, &mut self.program.structs)
-    }
-}
-
-/// Returns a type whose integers are unsigned: nothing says what constants are.
-fn as_unsigned_if_raw(ty: DataType) -> DataType {
-    let unsigned = |scalar: Scalar| match scalar.kind {
-        ScalarKind::Signed => Scalar { kind: ScalarKind::Signed, ..scalar },
-        _ => scalar,
-    };
-    match ty {
-        DataType::Scalar(scalar) => DataType::Scalar(unsigned(scalar)),
-        DataType::Vector(scalar, lanes) => DataType::Vector(unsigned(scalar), lanes),
-        ty => ty,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
 use crate::ir::shader::{AtomicOp, ShaderOp};
 use crate::ir::{Op, ResourceId, ValueId};
 use crate::shader::kinds::Kind;
+use crate::shader::signs;
 
 /// Methods that sample: operation, name, number of inputs between offset and clamp, whether a clamp is last.
 const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
@@ -27,10 +28,6 @@ const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
 
 /// Where the name of a method goes in the target of an atomic operation: no text has this.
 const METHOD: char = '\u{1}';
-
-/// Atomic operations that depend on the sign of numbers.
-const ORDERED: [AtomicOp; 4] =
-    [AtomicOp::SignedMin, AtomicOp::SignedMax, AtomicOp::UnsignedMin, AtomicOp::UnsignedMax];
 
 /// The names of channels in gathers.
 const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
@@ -910,23 +907,22 @@ impl Printer<'_> {
         op: Option<AtomicOp>,
     ) {
         let is_used = self.schedule.uses[id] > 0;
-        let kind = match op {
-            Some(AtomicOp::SignedMin | AtomicOp::SignedMax) => ScalarKind::Signed,
-            Some(AtomicOp::UnsignedMin | AtomicOp::UnsignedMax) => ScalarKind::Unsigned,
-            _ => target.1.map_or(ScalarKind::Unsigned, |scalar| scalar.kind),
-        };
+        let compared = op.and_then(signs::compared);
+        let kind = compared.or(target.1.map(|scalar| scalar.kind)).unwrap_or(ScalarKind::Unsigned);
+        // The type of the place says how numbers are compared. FXC compares unsigned numbers where only the place is signed.
+        let is_chosen_by_value = self.program.model.0 < 6 && kind == ScalarKind::Unsigned;
+        let is_other = target.1.is_some_and(|scalar| scalar.kind != kind);
+        if compared.is_some() && is_other && !is_chosen_by_value {
+            self.unknown.push(format!("{name}, which compares with another sign than that of the type"));
+        }
         let is_method = target.0.contains(METHOD);
         let width = self.function.width(values[0]);
-        let has_sign = op.is_some_and(|op| ORDERED.contains(&op));
-        if has_sign && target.1.is_some_and(|scalar| scalar.kind != kind) {
-            self.unknown.push(format!("{name} of a number of the other sign"));
-        }
         let mut arguments: Vec<String> = Vec::new();
         for value in values {
-            let least = if is_method && has_sign { p::UNARY } else { 0 };
+            let least = if is_method && compared.is_some() { p::UNARY } else { 0 };
             let text = self.value(*value, Kind::Known(kind), least);
             // Of methods, the type of the argument says which operation it is.
-            let is_untyped = is_method && has_sign && self.function.number(*value).is_some();
+            let is_untyped = is_method && compared.is_some() && self.function.number(*value).is_some();
             arguments.push(match is_untyped {
                 true => format!("({}){text}", self.type_of(kind, width, 1)),
                 false => text,
@@ -936,7 +932,7 @@ impl Printer<'_> {
         // The call would convert the number, where the variable wants its bits.
         let own = self.kinds[self.variables.of(id)];
         let differs = (own == ScalarKind::Float) != (kind == ScalarKind::Float);
-        let is_converted = is_used && (differs || is_method && has_sign && own != kind);
+        let is_converted = is_used && (differs || is_method && compared.is_some() && own != kind);
         let mut original = None;
         if is_used && !is_converted {
             self.declare(id);

@@ -9,6 +9,7 @@
 //! | [`idiom`] | functions of the language that compilers expand: `pow`, `exp`, `log` |
 //! | [`labels`] | names of the source code for values |
 //! | [`vectorize`] | vectors from scalar operations that do the same |
+//! | [`signs`] | the signs of integers that atomic operations compare |
 //! | [`users`] | the users of values, while a pass changes them |
 //! | [`kinds`] | whether a value is a float, an integer or a boolean |
 
@@ -18,6 +19,7 @@ pub mod kinds;
 pub mod labels;
 pub mod loads;
 pub mod matrices;
+pub mod signs;
 pub mod stores;
 pub mod users;
 pub mod vectorize;
@@ -72,4 +74,5 @@ pub fn simplify_all(program: &mut ShaderProgram) {
     for function in functions {
         simplify(function, &context);
     }
+    signs::run(program);
 }
