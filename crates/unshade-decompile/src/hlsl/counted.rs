@@ -96,12 +96,12 @@ impl Printer<'_> {
         };
         let initial = |name: &str| {
             let at = find_start(&self.lines[..head], self.indent, name)?;
-            self.lines[at].text.trim().strip_suffix(';')?.split_once(" = ")?.1.parse::<u32>().ok()
+            self.lines[at].text.trim().strip_suffix(';')?.split_once(" = ")?.1.parse::<i64>().ok()
         };
-        let number = |text: &str| text.parse::<u32>().ok().or_else(|| initial(text));
-        // Where signs differ, numbers below 2^31 compare alike.
+        let number = |text: &str| text.parse::<i64>().ok().or_else(|| initial(text));
+        // Where signs differ, numbers below 2^31 compare alike. Negative ones have a sign.
         let (Some(left), Some(right)) = (number(left), number(right)) else { return false };
-        if left.max(right) > i32::MAX as u32 {
+        if left.max(right) > i64::from(i32::MAX) {
             return false;
         }
         match operator {
@@ -218,10 +218,12 @@ fn step(text: &str) -> Option<Step<'_>> {
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(Step { name, is_up, number })
 }
 
-fn is_word(text: &str) -> bool {
+/// Returns whether a text is one name or number.
+pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
+/// Returns whether a text has a name in it.
 fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|other| other == word)
 }

@@ -366,7 +366,18 @@ impl Printer<'_> {
             }
             _ => operator,
         };
+        if let Some(number) = self.subtracted(op, kind, b) {
+            return Text::new(format!("{left} - {number}"), level, kind);
+        }
         Text::new(format!("{left} {operator} {right}"), level, kind)
+    }
+
+    /// Returns the number that a sum of unsigned numbers subtracts.
+    fn subtracted(&self, op: Op, kind: ScalarKind, b: ValueId) -> Option<u64> {
+        let width = u32::from(self.function.width(b));
+        let number = self.function.number(b).filter(|_| op == Op::Add && kind == ScalarKind::Unsigned)?;
+        let number = number.wrapping_neg() & (u64::MAX >> 64_u32.saturating_sub(width));
+        (number < 1 << 15).then_some(number)
     }
 
     /// Returns whether operands are written in the opposite order: FXC exchanges those of sums and products.
@@ -439,6 +450,26 @@ impl Printer<'_> {
         let arguments: Vec<String> =
             (0..self.function.inputs(id).len()).map(|index| self.input(id, index, 0)).collect();
         Text::new(format!("{name}({})", arguments.join(", ")), p::POSTFIX, kind)
+    }
+
+    /// Returns the `clamp` that a minimum of a maximum is: both compilers make the two of it, in this order.
+    fn clamped(&mut self, id: ValueId, op: ShaderOp) -> Option<String> {
+        let of = match op {
+            ShaderOp::FloatMin => ShaderOp::FloatMax,
+            ShaderOp::SignedMin => ShaderOp::SignedMax,
+            ShaderOp::UnsignedMin => ShaderOp::UnsignedMax,
+            _ => return None,
+        };
+        let inner = self.function.input(id, 0);
+        if self.has_variable(inner)
+            || self.function.op(inner) != Op::Shader(of)
+            || legacy::is_legacy(self.program)
+        {
+            return None;
+        }
+        let [number, least] = [0, 1].map(|index| self.input(inner, index, 0));
+        let most = self.input(id, 1, 0);
+        Some(format!("clamp({number}, {least}, {most})"))
     }
 
     /// Returns a vector that is put together.
@@ -607,6 +638,9 @@ impl Printer<'_> {
             let [reference, source, sum] = [0, 1, 2].map(|index| self.input(id, index, 0));
             let text = format!("msad4({reference}, uint2({source}, 0), uint4({sum}, 0, 0, 0)).x");
             return Text::new(text, p::POSTFIX, ScalarKind::Unsigned);
+        }
+        if let Some(bounded) = self.clamped(id, op) {
+            return Text::new(bounded, p::POSTFIX, kind);
         }
         let Some(name) = spelling::function(op) else {
             self.unknown.push(format!("the operation {op}"));

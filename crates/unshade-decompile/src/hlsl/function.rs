@@ -7,7 +7,7 @@ use super::names::Names;
 use super::sequence::Element;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
-use super::{counted, source_names};
+use super::{counted, source_names, tidy};
 use crate::Line;
 use crate::edges;
 use crate::ir::dominators::Graph;
@@ -57,6 +57,8 @@ pub(super) struct Printer<'p> {
     value_names: FastMap<ValueId, String>,
     /// The variables of `for` loops that have a start.
     pub(super) counters: Vec<String>,
+    /// The variables whose values have no effects, and that nothing else sets.
+    pure: BTreeSet<String>,
     /// What the source code calls the variables of values.
     source_names: FastMap<ValueId, String>,
     /// Variables that are declared already.
@@ -277,6 +279,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         value_names: FastMap::default(),
         source_names: FastMap::default(),
         counters: Vec::new(),
+        pure: BTreeSet::new(),
         declared: ValueMap::filled(false, function.values.len()),
         used,
         lines: Vec::new(),
@@ -332,6 +335,9 @@ impl Printer<'_> {
         lines.push(plain("}"));
         counted::declare_counters(&mut lines, &self.counters);
         direct_return(&mut lines);
+        if !super::legacy::is_legacy(self.program) {
+            tidy::run(&mut lines, &self.pure);
+        }
         lines
     }
 
@@ -733,6 +739,9 @@ impl Printer<'_> {
             let precise = if self.is_precise(id) { "precise " } else { "" };
             let ty = self.variable_type(id);
             self.line(&format!("{precise}{ty} {name} = {text};"));
+            if !self.function.op(id).is_effect() {
+                self.pure.insert(name);
+            }
         }
     }
 

@@ -6,6 +6,7 @@
 //! | `declaration` | structures, constant buffers, resources, variables |
 //! | `function` | functions: statements |
 //! | `counted` | loops that count |
+//! | `tidy` | what people write shorter |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
 //! | `offsets` | where members of constant buffers lie |
@@ -50,6 +51,7 @@ mod source_names;
 mod spelling;
 mod stage;
 mod state;
+mod tidy;
 mod words;
 
 use crate::Line;
