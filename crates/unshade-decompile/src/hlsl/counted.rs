@@ -203,7 +203,14 @@ fn find_start(lines: &[Line], indent: usize, name: &str) -> Option<usize> {
 /// Returns the variable and the value of `x = y;`, unless other things are set as well.
 fn assignment(text: &str) -> Option<(&str, &str)> {
     let (target, value) = text.strip_suffix(';')?.split_once(" = ")?;
-    (is_word(target) && !value.contains(['(', '['])).then_some((target, value))
+    let is_plain = !value.contains(['(', '[']) || is_cast_number(value);
+    (is_word(target) && is_plain).then_some((target, value))
+}
+
+/// Returns whether a text is a vector of one number, `(float4)0.0`.
+fn is_cast_number(text: &str) -> bool {
+    let cast = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    cast.is_some_and(|(ty, number)| is_word(ty) && number.chars().all(|c| c.is_ascii_digit() || c == '.'))
 }
 
 /// Returns the step of `x = x + 1;`.
@@ -256,6 +263,8 @@ mod tests {
     fn starts_are_right_before_loops() {
         let start = |text: &str| find_start(&lines(text), 1, "i");
         assert_eq!(start("    i = 0;"), Some(0));
+        assert_eq!(start("    i = 0;\n    v = (float4)0.0;"), Some(0));
+        assert_eq!(start("    i = 0;\n    v = f(i);"), None);
         assert_eq!(start("    i = y;\n    x = 0.0;"), Some(0));
         for other in
             ["    i = x;\n    x = 0.0;", "    i = 0;\n    x = i;", "    i = i + 1;", "    uint i = 0;"]

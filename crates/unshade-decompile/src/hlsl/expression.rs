@@ -472,6 +472,15 @@ impl Printer<'_> {
         Some(format!("clamp({number}, {least}, {most})"))
     }
 
+    /// Returns the `abs` that the greater of an integer and its negative is.
+    fn absolute(&mut self, id: ValueId, op: ShaderOp) -> Option<String> {
+        let function = self.function;
+        let [number, other] = [0, 1].map(|index| function.input_or_self(id, index));
+        let is_negative = function.op(other) == Op::Neg && function.input_or_self(other, 0) == number;
+        let is_absolute = op == ShaderOp::SignedMax && is_negative && !self.has_variable(other);
+        (is_absolute && self.program.model.0 >= 6).then(|| format!("abs({})", self.input(id, 0, 0)))
+    }
+
     /// Returns a vector that is put together.
     fn vector(&mut self, id: ValueId, want: Kind) -> Text {
         let (width, lanes) = (self.function.width(id), self.function.lanes(id));
@@ -639,7 +648,7 @@ impl Printer<'_> {
             let text = format!("msad4({reference}, uint2({source}, 0), uint4({sum}, 0, 0, 0)).x");
             return Text::new(text, p::POSTFIX, ScalarKind::Unsigned);
         }
-        if let Some(bounded) = self.clamped(id, op) {
+        if let Some(bounded) = self.clamped(id, op).or_else(|| self.absolute(id, op)) {
             return Text::new(bounded, p::POSTFIX, kind);
         }
         let Some(name) = spelling::function(op) else {
