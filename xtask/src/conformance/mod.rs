@@ -31,7 +31,7 @@ use anyhow::Result;
                         and clang-19, bitcode-dump needs llvm-bcanalyzer-19, and bitcode-verify opt and llvm-as 14 and 19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH; of ghidra, Ghidra's decompiler from \
-                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV; of hlsl, DXC and FXC from UNSHADE_HLSL_ORACLE. What is not there is said and left \
+                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV; of hlsl, DXC and FXC from UNSHADE_HLSL_ORACLE, and of hlsl-vulkan Python's package vulkan and Mesa's lavapipe as well. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
                         cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile) or shader (hlsl, hlsl-run), or a hundred times as many mutants per chip (sass), or change
+    /// every N-th function (decompile) or shader (hlsl, hlsl-run, hlsl-vulkan), or a hundred times as many mutants per chip (sass), or change
     /// this many bytes (metallib-flips), or this many mutants (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts, dxil-text, hlsl, hlsl-run), or the WGSL in these folders (naga); or list
+    /// or the containers in these folders (dxil-parts, dxil-text, hlsl, hlsl-run, hlsl-vulkan), or the WGSL in these folders (naga); or list
     /// what carving finds in these folders (carve).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
@@ -78,7 +78,7 @@ pub(crate) struct Args {
     /// The language of the decompiler (decompile, decompile-run, decompile-loop).
     #[arg(long, value_enum, default_value_t = Language::Cuda)]
     language: Language,
-    /// Write failures to this folder (decompile, hlsl, hlsl-run).
+    /// Write failures to this folder (decompile, hlsl, hlsl-run, hlsl-vulkan).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
     /// Compile the true sources instead of decompiled texts (hlsl).
@@ -155,6 +155,8 @@ enum Format {
     Hlsl,
     /// Run shaders in the interpreter, beside what the decompiler makes of them.
     HlslRun,
+    /// Run compute shaders on lavapipe, beside what DXC makes of their texts.
+    HlslVulkan,
     /// Compare kernels of MLX with the headers from which they are compiled.
     MetalHeaders,
     /// Take Metal libraries apart, link them again, and compare symbols with llvm-nm.
@@ -221,6 +223,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             failures: args.failures.as_deref(),
         }),
         Format::HlslRun => hlsl::runs::run(&hlsl::Options {
+            folders: &args.packages,
+            sample: args.sample,
+            sources: false,
+            failures: args.failures.as_deref(),
+        }),
+        Format::HlslVulkan => hlsl::vulkan::run(&hlsl::Options {
             folders: &args.packages,
             sample: args.sample,
             sources: false,

@@ -22,6 +22,7 @@ mod report;
 mod rung;
 pub(super) mod runs;
 mod sources;
+pub(super) mod vulkan;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

@@ -234,7 +234,7 @@ fn lines(jobs: &[&Job], folder: &Path) -> Result<String> {
 }
 
 /// Sends the lines of the standard output of a process. A line without an end, after which the process ended, is sent too.
-fn lines_of(child: &mut Child) -> Result<Receiver<String>> {
+pub(super) fn lines_of(child: &mut Child) -> Result<Receiver<String>> {
     let mut output = BufReader::new(child.stdout.take().context("no output")?);
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

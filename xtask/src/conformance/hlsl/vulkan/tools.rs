@@ -1,0 +1,84 @@
+//! The programs that are not ours: dxil-spirv, and Vulkan with a driver on the CPU.
+//!
+//! | tool | what it is for | where it comes from |
+//! |---|---|---|
+//! | dxil-spirv 2.72.1 | the original as SPIR-V | the crate dxil-spirv, which needs cmake and a C++ compiler; it is built once, in the target folder |
+//! | Python with `vulkan` | the calls of Vulkan | PyPI; `UNSHADE_PYTHON` names a different Python |
+//! | lavapipe | runs the shaders | Debian's libvulkan1 and mesa-vulkan-drivers |
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::sh;
+
+/// The manifest of the translator.
+const MANIFEST: &str = "[package]\nname = \"translate\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+                        [dependencies]\ndxil-spirv = \"=0.1.0\"\n\n[workspace]\n";
+
+/// The files of the driver.
+const DRIVER: [(&str, &str); 3] = [
+    ("run.py", include_str!("run.py")),
+    ("device.py", include_str!("device.py")),
+    ("spirv.py", include_str!("spirv.py")),
+];
+
+/// The tools.
+pub(super) struct Tools {
+    pub(super) translator: PathBuf,
+    python: PathBuf,
+    driver: PathBuf,
+}
+
+impl Tools {
+    /// Finds or builds the tools. Says what is missing.
+    pub(super) fn find() -> Result<Option<Self>> {
+        let python =
+            std::env::var_os("UNSHADE_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
+        let has_vulkan = Command::new(&python).args(["-c", "import vulkan"]).output();
+        if !has_vulkan.is_ok_and(|output| output.status.success()) {
+            println!("skipped: Python with vulkan and libvulkan.so.1 is missing (pip install vulkan)");
+            return Ok(None);
+        }
+        let translator = match translator() {
+            Ok(translator) => translator,
+            Err(error) => {
+                println!("skipped: dxil-spirv can't be built: {error:#}");
+                return Ok(None);
+            }
+        };
+        let driver = sh::target().join("hlsl-vulkan");
+        std::fs::create_dir_all(&driver)?;
+        for (name, text) in DRIVER {
+            std::fs::write(driver.join(name), text)?;
+        }
+        Ok(Some(Self { translator, python, driver: driver.join("run.py") }))
+    }
+
+    /// Returns the command that runs pairs of shaders.
+    pub(super) fn driver(&self) -> Command {
+        let mut command = Command::new(&self.python);
+        // Groups of threads one after another, so that what depends on their order is the same.
+        command.arg(&self.driver).env("LP_NUM_THREADS", "0");
+        command
+    }
+}
+
+/// Builds the translator, unless it is there.
+fn translator() -> Result<PathBuf> {
+    let source = include_str!("translate.rs");
+    let folder = sh::target().join(format!("hlsl-translate-{}", &sh::sha256_hex(source.as_bytes())[..16]));
+    let program = folder.join("target/release/translate");
+    if program.is_file() {
+        return Ok(program);
+    }
+    std::fs::create_dir_all(folder.join("src"))?;
+    std::fs::write(folder.join("Cargo.toml"), MANIFEST)?;
+    std::fs::write(folder.join("src/main.rs"), source)?;
+    println!("dxil-spirv is built");
+    let mut cargo = sh::cargo();
+    cargo.args(["build", "--release", "--quiet"]).current_dir(&folder);
+    sh::capture(cargo.env("CARGO_TARGET_DIR", folder.join("target"))).context("cargo")?;
+    Ok(program)
+}
