@@ -59,7 +59,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NUMBER")]
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
-    /// or the containers in these folders (dxil-parts, dxil-text, hlsl, hlsl-run, hlsl-vulkan), or the WGSL in these folders (naga); or list
+    /// or the containers in these folders (dxil-parts, dxil-text, hlsl, hlsl-peers, hlsl-run, hlsl-vulkan), or the WGSL in these folders (naga); or list
     /// what carving finds in these folders (carve).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
@@ -153,6 +153,8 @@ enum Format {
     Ghidra,
     /// Decompile shaders to HLSL, compile the text with DXC and FXC, and compare the programs.
     Hlsl,
+    /// Compare the decompiler with others on the same shaders: texts, what compiles, what stays the same.
+    HlslPeers,
     /// Run shaders in the interpreter, beside what the decompiler makes of them.
     HlslRun,
     /// Run compute shaders on lavapipe, beside what DXC makes of their texts.
@@ -221,6 +223,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             sample: args.sample,
             sources: args.sources,
             failures: args.failures.as_deref(),
+        }),
+        Format::HlslPeers => hlsl::peers::run(&hlsl::Options {
+            folders: &args.packages,
+            sample: None,
+            sources: false,
+            failures: None,
         }),
         Format::HlslRun => hlsl::runs::run(&hlsl::Options {
             folders: &args.packages,

@@ -9,6 +9,7 @@ use unshade::hlsl::target::Target;
 use crate::sh;
 
 /// A compiled shader.
+#[derive(Clone)]
 pub(super) struct Shader {
     /// The set of files that it belongs to.
     pub(super) set: String,

@@ -17,6 +17,7 @@
 mod decompiled;
 mod input;
 mod oracle;
+pub(super) mod peers;
 mod recompile;
 mod report;
 mod rung;

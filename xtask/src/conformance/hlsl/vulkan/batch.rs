@@ -18,25 +18,31 @@ const BATCH: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What became of a job.
-pub(super) enum Outcome {
+pub(in super::super) enum Outcome {
     /// What the program says.
     Said(String),
     Crashed,
     TimedOut,
 }
 
-/// Does jobs, which are pairs of files, with the program that `start` gets ready.
-pub(super) fn run(
+/// Does jobs, which are pairs of files, with the program that `start` gets ready, and `extra` arguments.
+pub(in super::super) fn run(
     start: impl Fn() -> Command + Sync,
+    extra: &[&str],
     jobs: &[(PathBuf, PathBuf)],
     folder: &Path,
 ) -> Result<Vec<Outcome>> {
     let batches: Vec<Vec<Outcome>> =
-        jobs.par_chunks(BATCH).map(|jobs| batch(&start, jobs, folder)).collect::<Result<_>>()?;
+        jobs.par_chunks(BATCH).map(|jobs| batch(&start, extra, jobs, folder)).collect::<Result<_>>()?;
     Ok(batches.into_iter().flatten().collect())
 }
 
-fn batch(start: &impl Fn() -> Command, jobs: &[(PathBuf, PathBuf)], folder: &Path) -> Result<Vec<Outcome>> {
+fn batch(
+    start: &impl Fn() -> Command,
+    extra: &[&str],
+    jobs: &[(PathBuf, PathBuf)],
+    folder: &Path,
+) -> Result<Vec<Outcome>> {
     let list = folder.join(sh::temporary("jobs").file_name().context("a name")?);
     let lines = jobs.iter().map(|(one, other)| format!("{}\t{}\n", one.display(), other.display()));
     std::fs::write(&list, lines.collect::<String>())?;
@@ -44,7 +50,7 @@ fn batch(start: &impl Fn() -> Command, jobs: &[(PathBuf, PathBuf)], folder: &Pat
     while outcomes.len() < jobs.len() {
         let before = outcomes.len();
         let mut command = start();
-        command.arg(&list).arg(before.to_string());
+        command.arg(&list).arg(before.to_string()).args(extra);
         process(&mut command, &mut outcomes)?;
         ensure!(outcomes.len() > before, "`{}` does nothing", sh::shown(&command));
     }

@@ -16,8 +16,8 @@
 //! Shaders are those of `conformance hlsl`; [`tools`] describes what is needed. Differences are listed; `--failures DIR`
 //! keeps their texts.
 
-mod batch;
-mod tools;
+pub(super) mod batch;
+pub(super) mod tools;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ pub(in crate::conformance) fn run(options: &Options<'_>) -> Result<()> {
     let pairs = translate(&oracle, &tools, &mut records, &folder)?;
     let files: Vec<(PathBuf, PathBuf)> =
         pairs.iter().map(|&number| (original(&folder, number), recompiled(&folder, number))).collect();
-    let outcomes = batch::run(|| tools.driver(), &files, &folder)?;
+    let outcomes = batch::run(|| tools.driver(), &[], &files, &folder)?;
     for (number, outcome) in pairs.into_iter().zip(outcomes) {
         records[number].verdict = verdict(outcome)?;
     }
@@ -132,7 +132,7 @@ fn translate(oracle: &Oracle, tools: &Tools, records: &mut [Record], folder: &Pa
         let source = folder.join(format!("{number}.hlsl"));
         jobs.extend(job(&records[number], source)?);
     }
-    let translated = batch::run(|| std::process::Command::new(&tools.translator), &files, folder)?;
+    let translated = batch::run(|| std::process::Command::new(&tools.translator), &[], &files, folder)?;
     let mut pairs = Vec::new();
     for ((number, translated), compiled) in whole.into_iter().zip(translated).zip(oracle.compile(&jobs)?) {
         let reason = match (translated, compiled) {

@@ -13,10 +13,6 @@ use anyhow::{Context as _, Result};
 
 use crate::sh;
 
-/// The manifest of the translator.
-const MANIFEST: &str = "[package]\nname = \"translate\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-                        [dependencies]\ndxil-spirv = \"=0.1.0\"\n\n[workspace]\n";
-
 /// The files of the driver.
 const DRIVER: [(&str, &str); 3] = [
     ("run.py", include_str!("run.py")),
@@ -25,15 +21,15 @@ const DRIVER: [(&str, &str); 3] = [
 ];
 
 /// The tools.
-pub(super) struct Tools {
-    pub(super) translator: PathBuf,
+pub(in super::super) struct Tools {
+    pub(in super::super) translator: PathBuf,
     python: PathBuf,
     driver: PathBuf,
 }
 
 impl Tools {
     /// Finds or builds the tools. Says what is missing.
-    pub(super) fn find() -> Result<Option<Self>> {
+    pub(in super::super) fn find() -> Result<Option<Self>> {
         let python =
             std::env::var_os("UNSHADE_PYTHON").map_or_else(|| PathBuf::from("python3"), PathBuf::from);
         let has_vulkan = Command::new(&python).args(["-c", "import vulkan"]).output();
@@ -67,16 +63,24 @@ impl Tools {
 
 /// Builds the translator, unless it is there.
 fn translator() -> Result<PathBuf> {
-    let source = include_str!("translate.rs");
-    let folder = sh::target().join(format!("hlsl-translate-{}", &sh::sha256_hex(source.as_bytes())[..16]));
-    let program = folder.join("target/release/translate");
+    built("translate", include_str!("translate.rs"), "dxil-spirv = \"=0.1.0\"")
+}
+
+/// Builds a program with a dependency that the workspace does not have, unless it is there.
+pub(in super::super) fn built(name: &str, source: &str, dependency: &str) -> Result<PathBuf> {
+    let folder = sh::target().join(format!("hlsl-{name}-{}", &sh::sha256_hex(source.as_bytes())[..16]));
+    let program = folder.join("target/release").join(name);
     if program.is_file() {
         return Ok(program);
     }
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\n{dependency}\n\n[workspace]\n"
+    );
     std::fs::create_dir_all(folder.join("src"))?;
-    std::fs::write(folder.join("Cargo.toml"), MANIFEST)?;
+    std::fs::write(folder.join("Cargo.toml"), manifest)?;
     std::fs::write(folder.join("src/main.rs"), source)?;
-    println!("dxil-spirv is built");
+    println!("{name} is built, with {dependency}");
     let mut cargo = sh::cargo();
     cargo.args(["build", "--release", "--quiet"]).current_dir(&folder);
     sh::capture(cargo.env("CARGO_TARGET_DIR", folder.join("target"))).context("cargo")?;

@@ -1,10 +1,10 @@
-//! Translates compute shaders to SPIR-V with dxil-spirv: `translate JOBS FIRST`.
+//! Translates shaders to SPIR-V with dxil-spirv: `translate JOBS FIRST [plain]`.
 //!
 //! JOBS is a text file with one job a line: a container and the output, separated by a tab. FIRST is the number of the first job to
 //! do. Before a job its number is printed, and after it `ok` or the reason why there is no SPIR-V. So the caller knows
 //! which job ends the process, and starts it again at the next one.
 //!
-//! A resource is in the descriptor set of its space. Its binding is its register, from which its class is told apart by [`SHIFTS`].
+//! Unless `plain`, a resource is in the descriptor set of its space. Its binding is its register, from which its class is told apart by [`SHIFTS`].
 
 use std::io::Write as _;
 
@@ -29,7 +29,10 @@ fn main() {
         let (input, output) = job.split_once('\t').expect("two files");
         print!("{number} ");
         std::io::stdout().flush().expect("standard output");
-        match translate(&std::fs::read(input).expect("the container")) {
+        let container = std::fs::read(input).expect("the container");
+        let is_plain = arguments.len() > 3;
+        let words = if is_plain { dxil_spirv::convert_to_spirv(&container) } else { translate(&container) };
+        match words {
             Ok(words) => {
                 let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
                 std::fs::write(output, bytes).expect("the output");
