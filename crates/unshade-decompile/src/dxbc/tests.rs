@@ -8,7 +8,7 @@ use unshade_dxcontainer::signature::{
 };
 use unshade_dxcontainer::{Container, DxFile, PartData};
 use unshade_ir::shader::data_type::{DataType, Scalar};
-use unshade_ir::shader::interface::{ResourceClass, ShaderProgram, Shape, Stage};
+use unshade_ir::shader::interface::{ResourceClass, Sequence, ShaderProgram, Shape, Stage};
 use unshade_ir::verify::verify;
 use unshade_ir::{End, Function, Op, ShaderOp, ValueId};
 
@@ -355,4 +355,41 @@ fn shared_memory_has_the_sign_that_atomic_operations_compare_with() {
         assert!(hlsl.text().contains(expected), "{}", hlsl.text());
         assert!(hlsl.unknown.is_empty(), "{:?}", hlsl.unknown);
     }
+}
+
+#[test]
+fn elements_are_appended_and_consumed() {
+    let printed = |code: &str, sequence: Sequence| {
+        let text = format!(
+            "cs_5_0\ndcl_uav_structured u0, 8\ndcl_uav_raw u1\ndcl_temps 2\ndcl_thread_group 1, 1, 1\n{code}\nret"
+        );
+        let mut program = lifted(&text, [&[], &[], &[]]);
+        let buffer = program.resources.iter_mut().next().unwrap();
+        buffer.sequence = Some(sequence);
+        buffer.element = Some(DataType::Vector(Scalar::UINT, 2));
+        crate::hlsl::print(program).text()
+    };
+    let stored = "imm_atomic_alloc r0.x, u0\nstore_structured u0.xy, r0.x, l(0), l(1, 2, 0, 0)";
+    let text = printed(stored, Sequence::Append);
+    assert!(text.contains("AppendStructuredBuffer<uint2> u0"), "{text}");
+    assert!(text.contains("    u0.Append(uint2(1, 2));\n"), "{text}");
+    let apart = "imm_atomic_alloc r0.x, u0\nstore_structured u0.x, r0.x, l(0), l(1)\nstore_structured u0.x, r0.x, l(4), l(2)";
+    let text = printed(apart, Sequence::Append);
+    assert!(
+        text.contains("uint2 element;\n    element.x = 1;\n    element.y = 2;\n    u0.Append(element);\n"),
+        "{text}"
+    );
+    let loaded = "imm_atomic_consume r0.x, u0\nld_structured r1.xy, r0.x, l(0), u0.xyxx\nstore_raw u1.xy, l(0), r1.xyxx";
+    let text = printed(loaded, Sequence::Consume);
+    assert!(
+        text.contains("uint2 element = u0.Consume();\n") && text.contains("u1.Store2(0, element);"),
+        "{text}"
+    );
+    // A number that is also used otherwise is that of a counter.
+    let counted = format!("{stored}\nstore_raw u1.x, l(0), r0.x");
+    let text = printed(&counted, Sequence::Append);
+    assert!(
+        text.contains("RWStructuredBuffer<uint2> u0") && text.contains("u0.IncrementCounter()"),
+        "{text}"
+    );
 }

@@ -7,7 +7,7 @@ use super::node;
 use super::options;
 use super::types::TypeReader;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Packing, ScalarKind};
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructType};
 use crate::ir::shader::interface::{
     LocalName, Passing, ResourceClass, ShaderFunction, ShaderParameter, ShaderProgram, Stage, Variable,
     VariableSpace,
@@ -266,7 +266,8 @@ impl<'m> Shared<'m, '_> {
         let Ok(body) = self.module.body(index) else { return lifted };
         let Body { function, payload, records, names, parameter_names } = Lifter::new(self, &body).run();
         lifted.function = function;
-        lifted.attributes.payload = payload;
+        let size = entry.and_then(|entry| entry.properties.payload_size).unwrap_or(0);
+        lifted.attributes.payload = payload.or_else(|| self.unread_payload(lifted.stage, size));
         lifted.names = names;
         for (number, name) in parameter_names {
             if let Some(parameter) = lifted.parameters.get_mut(number as usize) {
@@ -323,6 +324,23 @@ impl<'m> Shared<'m, '_> {
             }
         }
         (all, result)
+    }
+
+    /// Returns a type for the payload of a mesh that the code does not read: words.
+    fn unread_payload(&mut self, stage: Option<Stage>, size: u32) -> Option<DataType> {
+        if stage != Some(Stage::Mesh) || size < 4 {
+            return None;
+        }
+        let words = DataType::Array(Box::new(DataType::Scalar(Scalar::UINT)), size / 4);
+        let mut payload = StructType { name: "Payload".into(), size, ..StructType::default() };
+        payload.fields.push(StructField {
+            name: "words".into(),
+            offset: 0,
+            ty: words,
+            semantic: None,
+            access: None,
+        });
+        Some(DataType::Struct(self.program.structs.push(payload)))
     }
 
     fn value_type(&mut self, ty: TypeId) -> DataType {

@@ -1,16 +1,16 @@
 //! Operations of resources: loads, stores, samples, atomics.
 
-use super::constant_buffer::{self, Index, Offset, Step};
+use super::constant_buffer::{self, Offset, Step};
 use super::declaration;
 use super::expression::{LANES, Text, precedence as p};
 use super::function::Printer;
+use super::member::Numbers;
 use super::spelling;
+use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
 use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
-use crate::ir::shader::{AtomicOp, ShaderOp};
 use crate::ir::{Op, ResourceId, ValueId};
 use crate::shader::kinds::Kind;
-use crate::shader::signs;
 
 /// Methods that sample: operation, name, number of inputs between offset and clamp, whether a clamp is last.
 const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
@@ -26,23 +26,8 @@ const SAMPLES: &[(ShaderOp, &str, usize, bool)] = &[
     (ShaderOp::GatherRaw, "GatherRaw", 0, false),
 ];
 
-/// Where the name of a method goes in the target of an atomic operation: no text has this.
-const METHOD: char = '\u{1}';
-
 /// The names of channels in gathers.
 const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
-
-/// Numbers in memory.
-#[derive(Clone, Copy)]
-struct Numbers<'n> {
-    packing: Packing,
-    /// Where the first one may be.
-    base: &'n Offset,
-    /// The distance of each from there, in bytes.
-    bytes: &'n [u32],
-    /// The width of each in bits.
-    width: u8,
-}
 
 impl Printer<'_> {
     /// Returns the number of the resource of a handle.
@@ -151,7 +136,7 @@ impl Printer<'_> {
     }
 
     /// Returns an index or coordinates.
-    fn index(&mut self, id: ValueId) -> String {
+    pub(super) fn index(&mut self, id: ValueId) -> String {
         let want = match self.shown_kind(id) {
             Some(ScalarKind::Float) => Kind::Known(ScalarKind::Unsigned),
             _ => Kind::Integer,
@@ -160,7 +145,7 @@ impl Printer<'_> {
     }
 
     /// Returns the coordinates of a texel: as many as the resource has, also if all are the same.
-    fn coordinates(&mut self, handle: ValueId, id: ValueId) -> String {
+    pub(super) fn coordinates(&mut self, handle: ValueId, id: ValueId) -> String {
         let count = self.found(handle).map_or(1, |resource| resource.shape.coordinates());
         if self.function.lanes(id) > 1 || count < 2 {
             return self.index(id);
@@ -320,7 +305,7 @@ impl Printer<'_> {
     }
 
     /// Returns the text of an element of a structured buffer; the status of its access goes to a variable.
-    fn element_text(&mut self, handle: ValueId, index: ValueId, status: Option<String>) -> String {
+    pub(super) fn element_text(&mut self, handle: ValueId, index: ValueId, status: Option<String>) -> String {
         if let Some(name) = self.element_name(index) {
             return name;
         }
@@ -333,7 +318,7 @@ impl Printer<'_> {
     }
 
     /// Returns the text and type of lanes at an offset of an element, by the text of that.
-    fn element_lanes(
+    pub(super) fn element_lanes(
         &mut self,
         root: &str,
         handle: ValueId,
@@ -380,251 +365,6 @@ impl Printer<'_> {
                 Text::new("0", p::POSTFIX, self.kinds[id])
             }
         }
-    }
-
-    /// Returns the offset of a row of a constant buffer.
-    fn row(&self, load: ValueId) -> Offset {
-        let is_row = self.function.op(load) == Op::Shader(ShaderOp::LoadConstant);
-        Offset::of(self.function, self.function.input(load, 1), if is_row { 16 } else { 1 })
-    }
-
-    /// Returns lanes of a row of a constant buffer.
-    pub(super) fn constant_lanes(&mut self, load: ValueId, lanes: &[u8], want: Kind) -> Text {
-        let handle = self.function.input(load, 0);
-        let width = self.function.width(load);
-        let base = self.row(load);
-        let bytes: Vec<u32> = lanes.iter().map(|lane| u32::from(*lane) * self.program.bytes(width)).collect();
-        let Some(id) = self.resource_of(handle) else {
-            return Text::new(self.handle(handle), p::POSTFIX, self.kinds[load]);
-        };
-        let is_global = self.naming.has_global_members(id);
-        let root = if is_global { String::new() } else { self.handle(handle) };
-        let element = self.program.resources[id].element.clone();
-        let numbers = Numbers { packing: Packing::Constant, base: &base, bytes: &bytes, width };
-        if let Some(element) = &element
-            && let Some((text, kind)) = self.member_lanes(&root, element, numbers, want)
-        {
-            return Text::new(text, p::POSTFIX, kind);
-        }
-        if element.is_none() {
-            let root = self.handle(handle);
-            let row = self.function.input(load, 1);
-            let row = self.index(row);
-            let names: String = lanes.iter().map(|lane| LANES[usize::from(*lane & 3)]).collect();
-            return Text::new(format!("{root}[{row}].{names}"), p::POSTFIX, ScalarKind::Unsigned);
-        }
-        self.unknown.push("a member of a constant buffer".into());
-        Text::new("0", p::POSTFIX, self.kinds[load])
-    }
-
-    /// Returns the double whose halves are two words of a buffer that follow each other.
-    pub(super) fn double_member(&mut self, id: ValueId) -> Option<String> {
-        let function = self.function;
-        let word = |index: usize| {
-            let half = function.input(id, index);
-            match function.op(half) {
-                Op::Lanes(lanes) if lanes.numbers().len() == 1 => {
-                    Some((function.input(half, 0), u32::from(lanes.numbers()[0])))
-                }
-                _ => None,
-            }
-        };
-        let ((load, low), (other, high)) = (word(0)?, word(1)?);
-        if load != other || high != low + 1 || function.op(load) != Op::Shader(ShaderOp::LoadConstant) {
-            return None;
-        }
-        let handle = function.input(load, 0);
-        let resource = self.resource_of(handle)?;
-        let element = self.program.resources[resource].element.clone()?;
-        let root = if self.naming.has_global_members(resource) { String::new() } else { self.handle(handle) };
-        let base = self.row(load);
-        self.member_lanes(
-            &root,
-            &element,
-            Numbers { packing: Packing::Constant, base: &base, bytes: &[4 * low], width: 64 },
-            Kind::Any,
-        )
-        .map(|found| found.0)
-    }
-
-    /// Returns the kind that the interface says of a value.
-    pub(super) fn declared_kind(&self, id: ValueId) -> Option<ScalarKind> {
-        super::function::declared(self.program, self.info, self.naming, self.function, id)
-    }
-
-    /// Returns the text of numbers at some offsets: one member with lanes, or a vector that is put together.
-    fn member_lanes(
-        &mut self,
-        root: &str,
-        ty: &DataType,
-        numbers: Numbers<'_>,
-        want: Kind,
-    ) -> Option<(String, ScalarKind)> {
-        let Numbers { packing, base, bytes, width } = numbers;
-        let mut found: Vec<(Vec<Step>, Scalar)> = Vec::new();
-        for byte in bytes {
-            let (steps, scalar, within) = self.number_at(ty, packing, base, *byte)?;
-            if within > 0 || scalar.bytes() != self.program.bytes(width) {
-                return if width == 32 { self.words(root, ty, packing, base, bytes) } else { None };
-            }
-            found.push((steps, scalar));
-        }
-        let (_, scalar) = found.first()?.clone();
-        // Numbers of minimum precision are whole words in memory.
-        if width == 32 && scalar.is_minimum {
-            let (text, kind) = self.lanes_of(root, ty, found, want)?;
-            let wide = self.type_of(kind, width, bytes.len() as u16);
-            return Some((format!("{wide}({text})"), kind));
-        }
-        self.lanes_of(root, ty, found, want)
-    }
-
-    /// Returns the text of numbers by the paths to them.
-    fn lanes_of(
-        &mut self,
-        root: &str,
-        ty: &DataType,
-        found: Vec<(Vec<Step>, Scalar)>,
-        want: Kind,
-    ) -> Option<(String, ScalarKind)> {
-        let (first, scalar) = found.first()?.clone();
-        let (last, prefix) =
-            first.split_last().map_or((None, &[][..]), |(last, prefix)| (Some(last), prefix));
-        let is_together = found.iter().all(|(steps, _)| {
-            steps.len() == first.len() && steps.split_last().map_or(&[][..], |(_, prefix)| prefix) == prefix
-        });
-        // One number.
-        if found.len() == 1 {
-            let text = self.path_text(root, &first);
-            return Some((text, scalar.kind));
-        }
-        if is_together && last.is_some_and(|step| step.lane().is_some()) {
-            let base = self.path_text(root, prefix);
-            let is_in_order =
-                (0..).zip(&found).all(|(lane, (steps, _))| steps.last().and_then(Step::lane) == Some(lane));
-            let lanes = vector_at(&self.program.structs, ty, prefix, self.naming);
-            if is_in_order && lanes.is_some_and(|lanes| usize::from(lanes) == found.len()) {
-                return Some((base, scalar.kind));
-            }
-            let names: String = found
-                .iter()
-                .filter_map(|(steps, _)| match steps.last() {
-                    Some(Step::Lane(lane)) => LANES.get(usize::from(*lane)).copied(),
-                    _ => None,
-                })
-                .collect();
-            if names.len() == found.len() {
-                return Some((self.swizzled(base, ty, prefix, &names), scalar.kind));
-            }
-        }
-        if is_together
-            && matches!(last, Some(Step::Entry(..)))
-            && scalar.kind != ScalarKind::Bool
-            && let Some(text) = self.entries(root, prefix, &found)
-        {
-            return Some((text, scalar.kind));
-        }
-        // Numbers of several members.
-        let kind = match want {
-            Kind::Known(kind) => kind,
-            _ => scalar.kind,
-        };
-        let ty = self.type_of(kind, scalar.bits, found.len() as u16);
-        let mut parts = Vec::new();
-        for (steps, scalar) in &found {
-            let text = Text::new(self.path_text(root, steps), p::POSTFIX, scalar.kind);
-            parts.push(self.converted(text, Kind::Known(kind), scalar.bits, 1).text);
-        }
-        Some((format!("{ty}({})", parts.join(", ")), kind))
-    }
-
-    /// Returns lanes of a vector; the vector itself if these are all of its lanes in order.
-    fn swizzled(&self, base: String, root: &DataType, prefix: &[Step], names: &str) -> String {
-        let lanes = vector_at(&self.program.structs, root, prefix, self.naming);
-        match lanes {
-            Some(lanes) if usize::from(lanes) == names.len() && "xyzw".starts_with(names) => base,
-            _ => format!("{base}.{names}"),
-        }
-    }
-
-    /// Returns entries of one matrix: a row, or a selection.
-    fn entries(&mut self, root: &str, prefix: &[Step], found: &[(Vec<Step>, Scalar)]) -> Option<String> {
-        let mut pairs = Vec::new();
-        for (steps, _) in found {
-            let Some(Step::Entry(row, column)) = steps.last() else { return None };
-            pairs.push((row.clone(), column.clone()));
-        }
-        let base = self.path_text(root, prefix);
-        let is_constant = pairs.iter().all(|(row, column)| row.terms.is_empty() && column.terms.is_empty());
-        // A row of the matrix.
-        let (row, _) = pairs[0].clone();
-        let columns_are_constant = pairs.iter().all(|(_, column)| column.terms.is_empty());
-        if columns_are_constant && pairs.iter().all(|pair| pair.0 == row) {
-            let row = self.index_text(&row);
-            let names: String =
-                pairs.iter().filter_map(|(_, column)| LANES.get(column.constant as usize).copied()).collect();
-            return Some(format!("{base}[{row}].{names}"));
-        }
-        if is_constant {
-            let names: String =
-                pairs.iter().map(|(row, column)| format!("_m{}{}", row.constant, column.constant)).collect();
-            return Some(format!("{base}.{names}"));
-        }
-        None
-    }
-
-    fn index_text(&mut self, index: &Index) -> String {
-        self.terms_text(&index.terms, index.constant)
-    }
-
-    /// Returns values times numbers, plus a constant.
-    fn terms_text(&mut self, terms: &[(ValueId, u32)], constant: u32) -> String {
-        let mut parts = Vec::new();
-        for &(id, factor) in terms {
-            let want = match self.shown_kind(id) {
-                Some(ScalarKind::Float) => Kind::Known(ScalarKind::Signed),
-                _ => Kind::Integer,
-            };
-            parts.push(match factor {
-                1 => self.value(id, want, if terms.len() > 1 || constant > 0 { p::SUM } else { 0 }),
-                factor => format!("{} * {factor}", self.value(id, want, p::PRODUCT)),
-            });
-        }
-        if parts.is_empty() || constant > 0 {
-            parts.push((constant as i32).to_string());
-        }
-        parts.join(" + ")
-    }
-
-    /// Returns the text of a path.
-    pub(super) fn path_text(&mut self, root: &str, steps: &[Step]) -> String {
-        let mut text = root.to_owned();
-        for step in steps {
-            match step {
-                Step::Name(name) if text.is_empty() => text.push_str(name),
-                Step::Name(name) => {
-                    text.push('.');
-                    text.push_str(name);
-                }
-                Step::Index(terms, constant) => {
-                    let index = self.terms_text(terms, *constant);
-                    text = format!("{text}[{index}]");
-                }
-                Step::Entry(row, column) => {
-                    let (row, column) = (self.index_text(row), self.index_text(column));
-                    text = format!("{text}[{row}][{column}]");
-                }
-                Step::LongLane(lane) => text = format!("{text}[{lane}]"),
-                Step::Lane(lane) => match LANES.get(usize::from(*lane)) {
-                    Some(name) => {
-                        text.push('.');
-                        text.push(*name);
-                    }
-                    None => text = format!("{text}[{lane}]"),
-                },
-            }
-        }
-        text
     }
 
     /// Prints an operation of a resource that is a statement. Returns whether it is one.
@@ -846,118 +586,6 @@ impl Printer<'_> {
         format!("{}.{names}", self.value(value, want, p::POSTFIX))
     }
 
-    /// Returns the target of an atomic operation, and its type; for a byte address buffer the method's object and offset.
-    fn atomic_target(
-        &mut self,
-        handle: ValueId,
-        coordinates: ValueId,
-        value: ValueId,
-    ) -> (String, Option<Scalar>) {
-        let object = self.handle(handle);
-        let shape = self.found(handle).map(|resource| resource.shape);
-        match shape {
-            Some(Shape::ByteAddressBuffer) => {
-                let offset = self.index(coordinates);
-                (format!("{object}.{METHOD}{offset}, "), None)
-            }
-            Some(Shape::StructuredBuffer) => {
-                let function = self.function;
-                let parts: Vec<ValueId> = match function.op(coordinates) {
-                    Op::Vector => (0..function.inputs(coordinates).len())
-                        .map(|index| function.input(coordinates, index))
-                        .collect(),
-                    _ => vec![coordinates, coordinates],
-                };
-                let (index, offset) = (parts[0], parts.get(1).copied().unwrap_or(parts[0]));
-                let width = self.function.width(value);
-                let root = self.element_text(handle, index, None);
-                let lanes = self.element_lanes(&root, handle, offset, 1, width);
-                let kind = lanes.as_ref().map(|found| Scalar::new(found.1, width));
-                if lanes.is_none() {
-                    self.unknown.push("a member of a structured buffer".into());
-                }
-                (lanes.map_or(object, |found| found.0), kind)
-            }
-            _ => {
-                let scalar = self
-                    .found(handle)
-                    .and_then(|resource| resource.element.as_ref())
-                    .and_then(DataType::scalar);
-                let place = self.coordinates(handle, coordinates);
-                (format!("{object}[{place}]"), scalar)
-            }
-        }
-    }
-
-    /// Prints a compare and exchange: that of floats compares their bits.
-    fn compare_exchange(&mut self, id: ValueId, target: &(String, Option<Scalar>), values: &[ValueId]) {
-        let is_float = target.1.is_some_and(|scalar| scalar.kind == ScalarKind::Float);
-        let name =
-            if is_float { "InterlockedCompareExchangeFloatBitwise" } else { "InterlockedCompareExchange" };
-        self.atomic(id, name, target, values, None);
-    }
-
-    /// Prints an atomic operation; its earlier value goes to a variable.
-    fn atomic(
-        &mut self,
-        id: ValueId,
-        name: &str,
-        target: &(String, Option<Scalar>),
-        values: &[ValueId],
-        op: Option<AtomicOp>,
-    ) {
-        let is_used = self.schedule.uses[id] > 0;
-        let compared = op.and_then(signs::compared);
-        let kind = compared.or(target.1.map(|scalar| scalar.kind)).unwrap_or(ScalarKind::Unsigned);
-        // The type of the place says how numbers are compared. FXC compares unsigned numbers where only the place is signed.
-        let is_chosen_by_value = self.program.model.0 < 6 && kind == ScalarKind::Unsigned;
-        let is_other = target.1.is_some_and(|scalar| scalar.kind != kind);
-        if compared.is_some() && is_other && !is_chosen_by_value {
-            self.unknown.push(format!("{name}, which compares with another sign than that of the type"));
-        }
-        let is_method = target.0.contains(METHOD);
-        let width = self.function.width(values[0]);
-        let mut arguments: Vec<String> = Vec::new();
-        for value in values {
-            let least = if is_method && compared.is_some() { p::UNARY } else { 0 };
-            let text = self.value(*value, Kind::Known(kind), least);
-            // Of methods, the type of the argument says which operation it is.
-            let is_untyped = is_method && compared.is_some() && self.function.number(*value).is_some();
-            arguments.push(match is_untyped {
-                true => format!("({}){text}", self.type_of(kind, width, 1)),
-                false => text,
-            });
-        }
-        let needs_original = name == "InterlockedExchange" || name.starts_with("InterlockedCompareExchange");
-        // The call would convert the number, where the variable wants its bits.
-        let own = self.kinds[self.variables.of(id)];
-        let differs = (own == ScalarKind::Float) != (kind == ScalarKind::Float);
-        let is_converted = is_used && (differs || is_method && compared.is_some() && own != kind);
-        let mut original = None;
-        if is_used && !is_converted {
-            self.declare(id);
-            arguments.push(self.name(id));
-        } else if is_used || needs_original {
-            let name = self.names.take("original");
-            let ty = self.type_of(kind, width, 1);
-            self.line(&format!("{ty} {name};"));
-            arguments.push(name.clone());
-            original = Some(name).filter(|_| is_used);
-        }
-        let arguments = arguments.join(", ");
-        match target.0.split_once(METHOD) {
-            Some((object, offset)) => {
-                let wide = if self.function.width(values[0]) == 64 { "64" } else { "" };
-                self.line(&format!("{object}{name}{wide}({offset}{arguments});"));
-            }
-            None => self.line(&format!("{name}({}, {arguments});", target.0)),
-        }
-        if let Some(original) = original {
-            let text = self.converted(Text::new(original, p::POSTFIX, kind), Kind::Known(own), width, 1).text;
-            self.assign(id, &text);
-        }
-    }
-
     /// Prints the call that returns the sizes of a resource.
     fn dimensions(&mut self, id: ValueId, inputs: &[ValueId]) {
         if self.schedule.uses[id] == 0 {
@@ -1004,30 +632,5 @@ impl Printer<'_> {
                 "0".into()
             }
         }
-    }
-}
-
-/// Returns the number of lanes of the vector at a path.
-pub(super) fn vector_at(
-    structs: &crate::ir::shader::data_type::StructTypes,
-    root: &DataType,
-    steps: &[Step],
-    naming: &declaration::Naming,
-) -> Option<u16> {
-    let mut ty = root;
-    for step in steps {
-        ty = match (step, ty) {
-            (Step::Index(..), DataType::Array(element, _)) => element,
-            (Step::Name(name), DataType::Struct(id)) => {
-                let fields = &structs.get(*id)?.fields;
-                let index = (0..fields.len()).find(|index| naming.field(*id, *index) == name)?;
-                &fields[index].ty
-            }
-            _ => return None,
-        };
-    }
-    match ty {
-        DataType::Vector(_, lanes) => Some(*lanes),
-        _ => None,
     }
 }

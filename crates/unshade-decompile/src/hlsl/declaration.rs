@@ -20,6 +20,9 @@ use std::collections::BTreeSet;
 /// The constant buffer of global variables.
 const GLOBALS: &str = "$Globals";
 
+/// The member that is the base of a structure.
+const BASE: &str = "$super";
+
 /// The constant buffer of uniform parameters.
 const PARAMETERS: &str = "$Params";
 
@@ -151,12 +154,18 @@ impl Naming {
         let is_shared = global.is_some() && legacy::is_legacy(program);
         let names = global.unwrap_or(&mut own);
         let fields = &program.structs[id].fields;
+        let is_base = |index: usize| index == 0 && base(program, id).is_some();
         let name = |(field, names): (&StructField, &mut Names)| match field.name.is_empty() {
             true => names.take(&format!("m{}", field.offset)),
             false => names.take(field.name.trim_start_matches('$')),
         };
         let mut all = Vec::with_capacity(fields.len());
-        for field in fields {
+        for (index, field) in fields.iter().enumerate() {
+            // The members of a base are those of the structure.
+            if is_base(index) {
+                all.push(String::new());
+                continue;
+            }
             // A constant of an old shader model may be in several sets.
             let known = if is_shared { self.global_name(program, id, &field.name) } else { None };
             all.push(known.unwrap_or_else(|| name((field, names))));
@@ -289,9 +298,11 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
             false => "",
         };
         let keyword = if structure.name.starts_with(CLASS) { "class" } else { "struct" };
-        lines.push(format!("{keyword} {attribute}{}", naming.structure(id)));
+        let base = base(program, id);
+        let bases = base.map_or_else(String::new, |base| format!(" : {}", naming.structure(base)));
+        lines.push(format!("{keyword} {attribute}{}{bases}", naming.structure(id)));
         lines.push("{".into());
-        for (index, field) in structure.fields.iter().enumerate() {
+        for (index, field) in structure.fields.iter().enumerate().skip(usize::from(base.is_some())) {
             let semantic =
                 field.semantic.as_ref().map_or_else(String::new, |semantic| format!(" : {semantic}"));
             let declared = naming.declare(&field.ty, naming.field(id, index));
@@ -440,6 +451,17 @@ fn payloads(program: &ShaderProgram) -> Vec<StructId> {
         }
     }
     found
+}
+
+/// Returns the structure that another one inherits from: its first member has a name of the compiler's own.
+fn base(program: &ShaderProgram, id: StructId) -> Option<StructId> {
+    let fields = &program.structs.get(id)?.fields;
+    let (first, own) = fields.split_first()?;
+    let DataType::Struct(base) = first.ty else { return None };
+    let inherited = &program.structs.get(base)?.fields;
+    // A name that both have would be that of the structure itself.
+    let is_hidden = |field: &StructField| own.iter().any(|own| own.name == field.name);
+    (first.name == BASE && first.offset == 0 && !inherited.iter().any(is_hidden)).then_some(base)
 }
 
 /// Returns the structures that declarations need, each after those that it contains.
@@ -756,39 +778,5 @@ fn initializer(ty: &DataType, structs: &StructTypes, values: &mut impl Iterator<
             format!("{{ {} }}", parts.join(", "))
         }
         DataType::Named(_) => "0".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ir::shader::data_type::Scalar;
-    use crate::ir::shader::interface::Binding;
-
-    #[test]
-    fn fxc_takes_orders_of_matrices_by_name() {
-        let matrix = DataType::Matrix { scalar: Scalar::INT, rows: 2, columns: 2, is_row_major: true };
-        let declared = |model| {
-            let mut program = ShaderProgram::new(Stage::Compute, model);
-            for register in 0..2 {
-                program.resources.push(Resource {
-                    binding: Some(Binding { register, space: 0, count: Some(1) }),
-                    element: Some(matrix.clone()),
-                    ..Resource::new(ResourceClass::UnorderedAccess, Shape::StructuredBuffer)
-                });
-            }
-            crate::hlsl::print(program).text()
-        };
-        assert_eq!(
-            declared((5, 0)),
-            "typedef row_major int2x2 row_major_int2x2;\n\
-             RWStructuredBuffer<row_major_int2x2> u0 : register(u0);\n\
-             RWStructuredBuffer<row_major_int2x2> u1 : register(u1);\n\n"
-        );
-        assert!(
-            declared((6, 0)).starts_with("RWStructuredBuffer<row_major int2x2> u0"),
-            "{}",
-            declared((6, 0))
-        );
     }
 }

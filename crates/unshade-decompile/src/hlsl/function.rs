@@ -1,9 +1,11 @@
 //! Functions: what is computed before printing, and statements.
 
 use super::declaration::Naming;
+use super::declared::{declared, place_type};
 use super::expression::precedence as p;
 use super::matrix_value::{self, Matrices};
 use super::names::Names;
+use super::placement::Placement;
 use super::sequence::Element;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
@@ -12,10 +14,10 @@ use crate::Line;
 use crate::edges;
 use crate::ir::dominators::Graph;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::data_type::{DataType, Packing, ScalarKind};
+use crate::ir::shader::data_type::{DataType, ScalarKind};
 use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
 use crate::ir::shader::{OperandKind, ShaderOp};
-use crate::ir::{BlockId, Function, Op, ResourceId, ValueId, ValueMap};
+use crate::ir::{BlockId, Function, Op, ValueId, ValueMap};
 use crate::pass;
 use crate::schedule::{self, Schedule};
 use crate::shader::kinds::{self, Kind};
@@ -62,7 +64,7 @@ pub(super) struct Printer<'p> {
     /// What the source code calls the variables of values.
     source_names: FastMap<ValueId, String>,
     /// Variables that are declared already.
-    declared: ValueMap<bool>,
+    pub(super) declared: ValueMap<bool>,
     used: ValueMap<bool>,
     pub(super) lines: Vec<Line>,
     pub(super) indent: usize,
@@ -78,152 +80,6 @@ pub(super) fn plain_name(name: &str) -> String {
         None => name.to_owned(),
     }
 }
-
-/// Returns the kind that the interface says of a value: of an input, a texel, a member, a variable.
-pub(super) fn declared(
-    program: &ShaderProgram,
-    info: &ShaderFunction,
-    naming: &Naming,
-    function: &Function,
-    id: ValueId,
-) -> Option<ScalarKind> {
-    let number = |id: ValueId| function.number(id).and_then(|number| usize::try_from(number).ok());
-    let resource = |handle: ValueId| {
-        let is_handle = function.op(handle) == Op::Shader(ShaderOp::Handle);
-        let number = number(function.input(handle, 0)).filter(|_| is_handle)?;
-        program.resources.get(ResourceId::new(number as u32))
-    };
-    match function.op(id) {
-        Op::Shader(op) if op.result() == OperandKind::Element => {
-            if op.input(0) == OperandKind::Handle {
-                let element = resource(function.input(id, 0))?.element.as_ref()?;
-                return element.scalar().map(|scalar| scalar.kind);
-            }
-            let elements = match op {
-                ShaderOp::LoadOutputControlPoint => &info.outputs,
-                ShaderOp::LoadPatchConstant => &info.patch,
-                _ => &info.inputs,
-            };
-            let element = elements.get(number(function.input(id, 0))?)?;
-            // Inputs of old shader models are floats, also those that are declared as integers.
-            Some(if super::legacy::is_legacy(program) { ScalarKind::Float } else { element.scalar.kind })
-        }
-        Op::Shader(ShaderOp::LoadRaw) if function.width(id) == 32 => Some(ScalarKind::Unsigned),
-        Op::Shader(ShaderOp::LoadStructured) => {
-            let element = resource(function.input(id, 0))?.element.as_ref()?;
-            let offset = match function.op(function.input(id, 2)) {
-                Op::Undefined => super::constant_buffer::Offset::default(),
-                _ => super::constant_buffer::Offset::of(function, function.input(id, 2), 1),
-            };
-            let width = program.bytes(function.width(id));
-            memory_kind(naming, program, element, Packing::Structured, &offset, width)
-        }
-        Op::Lanes(lanes) => {
-            let load = function.input(id, 0);
-            if function.op(load) != Op::Shader(ShaderOp::LoadConstant) {
-                return None;
-            }
-            constant_kind(program, naming, function, load, *lanes.numbers().first()?)
-        }
-        Op::Shader(ShaderOp::LoadConstant | ShaderOp::LoadConstantAt) => {
-            constant_kind(program, naming, function, id, 0)
-        }
-        // The kind of what a place holds is that of what is stored.
-        Op::Load(_) | Op::Store(_) => place_kind(program, info, function, function.input(id, 0)),
-        Op::Return => info.result.as_ref()?.scalar().map(|scalar| scalar.kind),
-        Op::Shader(ShaderOp::Argument) => {
-            let parameter = info.parameters.get(number(function.input(id, 0))?)?;
-            parameter.ty.scalar().map(|scalar| scalar.kind)
-        }
-        Op::Invoke(callee) => {
-            let name = &function.callees[callee].name;
-            let callee = program.functions.iter().find(|function| function.name == *name)?;
-            callee.result.as_ref()?.scalar().map(|scalar| scalar.kind)
-        }
-        _ => None,
-    }
-}
-
-fn constant_kind(
-    program: &ShaderProgram,
-    naming: &Naming,
-    function: &Function,
-    load: ValueId,
-    lane: u8,
-) -> Option<ScalarKind> {
-    let handle = function.input(load, 0);
-    let number = function.number(function.input(handle, 0))?;
-    let resource = program.resources.get(ResourceId::new(number as u32))?;
-    if super::legacy::holds_floats(program, resource) {
-        return Some(ScalarKind::Float);
-    }
-    let Some(element) = &resource.element else { return Some(ScalarKind::Unsigned) };
-    let scale = if function.op(load) == Op::Shader(ShaderOp::LoadConstant) { 16 } else { 1 };
-    let mut offset = super::constant_buffer::Offset::of(function, function.input(load, 1), scale);
-    offset.constant = offset.constant.wrapping_add(u32::from(lane) * program.bytes(function.width(load)));
-    memory_kind(naming, program, element, Packing::Constant, &offset, program.bytes(function.width(load)))
-}
-
-/// Returns the kind of a number of memory; pieces of other numbers are unsigned.
-fn memory_kind(
-    naming: &Naming,
-    program: &ShaderProgram,
-    ty: &DataType,
-    packing: Packing,
-    offset: &super::constant_buffer::Offset,
-    bytes: u32,
-) -> Option<ScalarKind> {
-    let found = super::constant_buffer::path_within(naming, &program.structs, ty, packing, offset)?;
-    Some(if found.2 == 0 && found.1.bytes() == bytes { found.1.kind } else { ScalarKind::Unsigned })
-}
-
-/// Returns the kind of the number at a place.
-fn place_kind(
-    program: &ShaderProgram,
-    info: &ShaderFunction,
-    function: &Function,
-    place: ValueId,
-) -> Option<ScalarKind> {
-    let ty = place_type(program, info, function, place, 0)?;
-    Some(ty.scalar()?.kind)
-}
-
-/// Returns the type at a place; that of a line where it is in a matrix.
-pub(super) fn place_type<'t>(
-    program: &'t ShaderProgram,
-    info: &'t ShaderFunction,
-    function: &Function,
-    place: ValueId,
-    depth: usize,
-) -> Option<&'t DataType> {
-    let number = |index: usize| function.number(function.input(place, index)).map(|number| number as usize);
-    if depth > 64 {
-        return None;
-    }
-    let base = || place_type(program, info, function, function.input(place, 0), depth + 1);
-    match function.op(place) {
-        Op::Shader(ShaderOp::Variable) => {
-            program.variables.get(crate::ir::VariableId::new(number(0)? as u32)).map(|variable| &variable.ty)
-        }
-        Op::Shader(ShaderOp::ArgumentPlace) => info.parameters.get(number(0)?).map(|parameter| &parameter.ty),
-        Op::Shader(ShaderOp::MeshPayload) => info.attributes.payload.as_ref(),
-        Op::Shader(ShaderOp::Record) => super::node::record_type(info, function, place),
-        Op::Shader(ShaderOp::Element) => match base()? {
-            DataType::Array(element, _) => Some(element),
-            other => Some(other),
-        },
-        Op::Shader(ShaderOp::Field) => match base()? {
-            DataType::Struct(id) => program.structs.get(*id)?.fields.get(number(1)?).map(|field| &field.ty),
-            DataType::Named(_) => Some(&FLOAT),
-            matrix @ DataType::Matrix { .. } => Some(matrix),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// The kind of the members of all structures that the language defines.
-static FLOAT: DataType = DataType::Scalar(crate::ir::shader::data_type::Scalar::FLOAT);
 
 /// Prints a function of a program.
 pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, index: usize) -> Printed {
@@ -904,7 +760,7 @@ impl Printer<'_> {
     }
 
     /// Visits the variables in the text of a value.
-    fn each_variable(&self, root: ValueId, visit: &mut dyn FnMut(ValueId)) {
+    pub(super) fn each_variable(&self, root: ValueId, visit: &mut dyn FnMut(ValueId)) {
         let mut stack = vec![root];
         while let Some(id) = stack.pop() {
             if self.has_variable(id) {
@@ -968,140 +824,4 @@ fn direct_return(lines: &mut Vec<Line>) {
     lines[count - 3].text = format!("    return {value};");
     lines.remove(count - 2);
     lines.remove(declaration);
-}
-
-/// Where variables are declared: at the start of the function, unless they are set before all uses in one scope.
-struct Placement {
-    outer: Vec<(ValueId, usize)>,
-}
-
-impl Placement {
-    /// Finds the variables that are declared at the start, and marks them as declared.
-    fn new(printer: &mut Printer<'_>, statements: &[Statement]) -> Self {
-        let mut walk = Walk { scopes: vec![None], found: FastMap::default(), order: Vec::new() };
-        walk.list(printer, statements, 0);
-        let mut outer = Vec::new();
-        for class in &walk.order {
-            let seen = &walk.found[class];
-            if !seen.is_local {
-                outer.push((*class, 0));
-                printer.declared[*class] = true;
-            }
-        }
-        Self { outer }
-    }
-}
-
-/// What is known of a variable.
-struct Seen {
-    /// The scope of the first assignment.
-    scope: usize,
-    /// Whether it is set first, and all else is in that scope.
-    is_local: bool,
-}
-
-/// A walk through the statements, with the parents of scopes.
-struct Walk {
-    scopes: Vec<Option<usize>>,
-    found: FastMap<ValueId, Seen>,
-    order: Vec<ValueId>,
-}
-
-impl Walk {
-    fn list(&mut self, printer: &Printer<'_>, list: &[Statement], scope: usize) {
-        for statement in list {
-            match statement {
-                Statement::Block(block) => self.block(printer, *block, scope),
-                Statement::If { condition, then, otherwise } => {
-                    self.test(printer, condition.0, scope);
-                    for body in [then, otherwise] {
-                        let inner = self.inner(scope);
-                        self.list(printer, body, inner);
-                    }
-                }
-                Statement::Loop { kind, body } => {
-                    let inner = self.inner(scope);
-                    match kind {
-                        LoopKind::While(condition, _) => self.test(printer, *condition, scope),
-                        LoopKind::DoWhile(condition, _) => {
-                            self.list(printer, body, inner);
-                            // The condition is outside of the body's scope.
-                            self.test(printer, *condition, scope);
-                            continue;
-                        }
-                        _ => {}
-                    }
-                    self.list(printer, body, inner);
-                }
-                Statement::Switch { selector, cases } => {
-                    self.read(printer, *selector, scope);
-                    for case in cases {
-                        // Cases share a scope, but a declaration in one would be skipped by the others.
-                        let inner = self.inner(scope);
-                        self.list(printer, &case.2, inner);
-                        for seen in self.found.values_mut() {
-                            seen.is_local &= seen.scope != inner;
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    fn inner(&mut self, scope: usize) -> usize {
-        self.scopes.push(Some(scope));
-        self.scopes.len() - 1
-    }
-
-    fn test(&mut self, printer: &Printer<'_>, condition: Condition, scope: usize) {
-        if let Condition::Value(id) = condition {
-            self.read(printer, id, scope);
-        }
-    }
-
-    fn block(&mut self, printer: &Printer<'_>, block: BlockId, scope: usize) {
-        for &item in &printer.schedule.statements[block] {
-            for index in 0..printer.function.inputs(item).len() {
-                let input = printer.function.input(item, index);
-                if input != ValueId::NONE {
-                    self.read(printer, input, scope);
-                }
-            }
-            if printer.function.width(item) > 0 && printer.schedule.uses[item] > 0 {
-                self.occur(printer.variables.of(item), scope, true);
-            }
-        }
-        for &(phi, input) in &printer.variables.copies[block] {
-            self.read(printer, input, scope);
-            // Phis are set on several edges.
-            self.occur(printer.variables.of(phi), scope, false);
-        }
-    }
-
-    fn read(&mut self, printer: &Printer<'_>, id: ValueId, scope: usize) {
-        let mut all = Vec::new();
-        printer.each_variable(id, &mut |variable| all.push(printer.variables.of(variable)));
-        for class in all {
-            self.occur(class, scope, false);
-        }
-    }
-
-    fn occur(&mut self, class: ValueId, scope: usize, is_set: bool) {
-        match self.found.get_mut(&class) {
-            None => {
-                self.order.push(class);
-                self.found.insert(class, Seen { scope, is_local: is_set });
-            }
-            Some(seen) => {
-                let mut at = Some(scope);
-                while let Some(inner) = at
-                    && inner != seen.scope
-                {
-                    at = self.scopes[inner];
-                }
-                seen.is_local &= at.is_some();
-            }
-        }
-    }
 }

@@ -11,8 +11,9 @@
 //! Source: what DXC 1.6 to 1.10 write for `export` functions, compiled again.
 
 use super::declaration::Naming;
+use super::declared::place_type;
 use super::expression::{LANES, Text, literal, precedence as p};
-use super::function::{Printer, place_type};
+use super::function::Printer;
 use crate::ir::hash::FastMap;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, MatrixAt, Scalar, ScalarKind};

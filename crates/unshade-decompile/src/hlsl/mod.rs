@@ -28,9 +28,13 @@
 
 mod access;
 mod allocation;
+mod atomic;
 mod constant_buffer;
 mod counted;
 mod declaration;
+#[cfg(test)]
+mod declaration_tests;
+mod declared;
 mod expression;
 mod function;
 mod hit_object;
@@ -39,10 +43,12 @@ mod legacy;
 mod legacy_tests;
 mod matrix;
 mod matrix_value;
+mod member;
 mod names;
 mod node;
 mod offsets;
 mod padding;
+mod placement;
 mod ray_query;
 mod resource_struct;
 mod sequence;

@@ -22,7 +22,10 @@ const EFFECT_KEYWORDS: [&str; 7] =
     ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"];
 
 /// Keywords that compilers take as the names of global variables; at the start of a statement they are keywords.
-const CONTEXTUAL: [&str; 4] = ["indices", "precise", "sample", "texture"];
+const CONTEXTUAL: [&str; 3] = ["indices", "precise", "sample"];
+
+/// A keyword that only FXC has: the type of textures of old shader models.
+const TEXTURE: &str = "texture";
 
 /// Functions that a global name hides, which the text may use.
 const FUNCTIONS: &str = "abs acos all any asdouble asfloat asin asint asuint atan atan2 ceil clamp clip cos cosh countbits \
@@ -43,22 +46,25 @@ impl Names {
         let mut names = Self::members();
         names.taken.extend(FUNCTIONS.split_whitespace().map(str::to_owned));
         names.taken.retain(|name| !free.contains(name));
-        names.taken.retain(|name| !CONTEXTUAL.contains(&name.as_str()));
+        names.taken.insert("globallycoherent".into());
         if is_fxc {
             names.taken.extend(EFFECT_KEYWORDS.map(str::to_owned));
+        } else {
+            names.taken.remove(TEXTURE);
         }
         names
     }
 
     /// Returns the names of the members of a structure.
     pub(super) fn members() -> Self {
-        Self { taken: KEYWORDS.split_whitespace().map(str::to_owned).collect() }
+        let is_taken = |name: &&str| !CONTEXTUAL.contains(name) && *name != "globallycoherent";
+        Self { taken: KEYWORDS.split_whitespace().filter(is_taken).map(str::to_owned).collect() }
     }
 
     /// Returns the names of a function: those that only global variables may have are taken.
     pub(super) fn of_function(&self) -> Self {
         let mut names = self.clone();
-        names.taken.extend(CONTEXTUAL.map(str::to_owned));
+        names.taken.extend(CONTEXTUAL.iter().chain([&TEXTURE]).map(|name| (*name).to_owned()));
         names
     }
 

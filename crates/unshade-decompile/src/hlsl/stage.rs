@@ -210,7 +210,10 @@ impl Printer<'_> {
                     Some(DataType::Struct(structure)) => {
                         let field =
                             self.program.structs[structure].fields.get(number).map(|field| field.ty.clone());
-                        (format!("{base}.{}", self.naming.field(structure, number)), field)
+                        match self.naming.field(structure, number) {
+                            "" => (base, field),
+                            name => (format!("{base}.{name}"), field),
+                        }
                     }
                     Some(DataType::Named(name)) if builtin_field(&name, number).is_some() => {
                         let (field, ty) =

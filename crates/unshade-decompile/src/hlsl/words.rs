@@ -4,10 +4,10 @@
 //! in rows of four words, whatever lies there: a word may be half of a double, or two numbers of 16 bits. The language
 //! reads whole members, so the text takes words from them, or puts members together from words.
 
-use super::access::vector_at;
 use super::constant_buffer::{Offset, Step, path_within};
 use super::expression::{Text, precedence as p};
 use super::function::Printer;
+use super::member::vector_at;
 use super::spelling::{Helper, HelperFunction, helper_name};
 use crate::ir::ValueId;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
