@@ -395,6 +395,9 @@ fn view_dimension(number: u32) -> Option<Shape> {
     SHAPES.get(usize::try_from(number.checked_sub(1)?).ok()?).copied()
 }
 
+/// What precedes the names of texture buffers that are objects.
+const OBJECT: &[u8] = b"$$";
+
 fn buffer<'d>(
     definitions: &'d ResourceDefinitions,
     name: &unshade_dxcontainer::bytes::Text,
@@ -404,7 +407,9 @@ fn buffer<'d>(
     let base = name.0.split(|byte| *byte == b'[').next().unwrap_or_default();
     let mut buffers = definitions.buffers.iter();
     buffers.find(|buffer| {
-        kinds.contains(&buffer.fields.buffer_type) && (buffer.name.0 == name.0 || buffer.name.0 == base)
+        // A texture buffer that is an object has a buffer with a prefix.
+        let own = buffer.name.0.strip_prefix(OBJECT).unwrap_or(&buffer.name.0);
+        kinds.contains(&buffer.fields.buffer_type) && (own == name.0 || own == base)
     })
 }
 
@@ -412,7 +417,7 @@ fn buffer<'d>(
 fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTypes, resource: &mut Resource) {
     resource.size = buffer.fields.size;
     if let [only] = &buffer.variables[..]
-        && only.name.0 == buffer.name.0
+        && only.name.0 == buffer.name.0.strip_prefix(OBJECT).unwrap_or(&buffer.name.0)
         && let Some(ty) = types.convert(only.fields.type_offset.0, Packing::Constant, structs)
         && let Some(ty) = object(ty, resource.binding)
     {

@@ -341,7 +341,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
                         Some(Sequence::Consume) => ty.replacen("RW", "Consume", 1),
                         None => ty,
                     };
-                    let ty = without_order(program, naming, resource, ty, &mut lines);
+                    let ty = with_named_element(program, naming, resource, ty, &mut lines);
                     let (suffix, register) = binding(program, naming, id);
                     lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
                 }
@@ -635,22 +635,22 @@ fn binding(program: &ShaderProgram, naming: &Naming, id: ResourceId) -> (String,
     (suffix, format!(" : register({}{}{space})", resource.class.letter(), binding.register))
 }
 
-/// Returns the type of a resource without the order of a matrix in it: FXC takes that only by the name of a type, which is
-/// declared before.
-fn without_order(
+/// Returns the type of a resource with the name of a type in place of an array or of the order of a matrix: FXC takes these
+/// only by a name, which is declared before.
+fn with_named_element(
     program: &ShaderProgram,
     naming: &Naming,
     resource: &Resource,
     ty: String,
     lines: &mut Vec<String>,
 ) -> String {
-    let is_row_major = matches!(resource.element, Some(DataType::Matrix { is_row_major: true, .. }));
-    let Some(element) = resource.element.as_ref().filter(|_| is_row_major && program.model < (6, 0)) else {
-        return ty;
-    };
+    let is_unnamed =
+        |ty: &&DataType| matches!(ty, DataType::Matrix { is_row_major: true, .. } | DataType::Array(..));
+    let element = resource.element.as_ref().filter(is_unnamed).filter(|_| program.model < (6, 0));
+    let Some(element) = element else { return ty };
     let plain = naming.type_name(element);
-    let name = plain.replace(' ', "_");
-    let declaration = format!("typedef {plain} {name};");
+    let name = plain.replace([' ', '['], "_").replace(']', "");
+    let declaration = format!("typedef {};", naming.declare(element, &name));
     if !lines.contains(&declaration) {
         lines.push(declaration);
     }
