@@ -14,7 +14,7 @@ fn field(name: &str, offset: u32, ty: DataType) -> StructField {
 fn program(name: &str, register: u32, fields: Vec<StructField>) -> ShaderProgram {
     let mut program = ShaderProgram::new(Stage::Pixel, (5, 0));
     let size = 16 * fields.len() as u32;
-    let whole = program.structs.push(StructType { name: name.into(), size, fields, ..StructType::default() });
+    let whole = program.structs.push(StructType { name: name.into(), size, fields });
     program.resources.push(Resource {
         name: name.into(),
         binding: Some(Binding { register, space: 0, count: Some(1) }),
@@ -60,12 +60,11 @@ fn structures_inherit_members() {
         name: "Base".into(),
         size: 4,
         fields: vec![field("a", 0, DataType::Scalar(Scalar::FLOAT))],
-        ..StructType::default()
     };
     let base = program.structs.push(base);
     let fields =
         vec![field("$super", 0, DataType::Struct(base)), field("b", 4, DataType::Scalar(Scalar::FLOAT))];
-    let own = StructType { name: "Own".into(), size: 8, fields, ..StructType::default() };
+    let own = StructType { name: "Own".into(), size: 8, fields };
     let own = program.structs.push(own);
     let whole = program.structs.iter_mut().next().unwrap();
     whole.fields.push(field("own", 0, DataType::Struct(own)));
