@@ -15,9 +15,10 @@ use super::constant_buffer::{Offset, Step, path};
 use super::declaration::Naming;
 use super::expression::{Text, precedence as p};
 use super::function::Printer;
+use super::member::type_at;
 use super::spelling;
 use crate::ir::shader::ShaderOp;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes};
 use crate::ir::shader::interface::ShaderProgram;
 use crate::ir::shader::vector::{gather, source};
 use crate::ir::{Function, Key, Op, ResourceId, ValueId};
@@ -257,25 +258,14 @@ impl Finder<'_> {
 
 /// Returns the type of the matrix whose entry a path leads to.
 fn matrix_type<'t>(
-    structs: &'t crate::ir::shader::data_type::StructTypes,
+    structs: &'t StructTypes,
     naming: &Naming,
     root: &'t DataType,
     steps: &[Step],
 ) -> Option<&'t DataType> {
-    let mut ty = root;
-    for step in steps {
-        ty = match (step, ty) {
-            (Step::Index(..), DataType::Array(element, _)) => element,
-            (Step::Name(name), DataType::Struct(id)) => {
-                let fields = &structs.get(*id)?.fields;
-                let index = (0..fields.len()).find(|index| naming.field(*id, *index) == name)?;
-                &fields[index].ty
-            }
-            (Step::Entry(..), DataType::Matrix { .. }) => return Some(ty),
-            _ => return None,
-        };
-    }
-    None
+    let (last, outer) = steps.split_last()?;
+    let ty = type_at(structs, root, outer, naming).filter(|_| matches!(last, Step::Entry(..)))?;
+    matches!(ty, DataType::Matrix { .. }).then_some(ty)
 }
 
 impl Printer<'_> {

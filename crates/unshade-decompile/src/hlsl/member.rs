@@ -5,7 +5,7 @@ use super::declaration;
 use super::expression::{LANES, Text, precedence as p};
 use super::function::Printer;
 use crate::ir::shader::ShaderOp;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes};
 use crate::ir::{Op, ValueId};
 use crate::shader::kinds::Kind;
 
@@ -270,13 +270,13 @@ impl Printer<'_> {
     }
 }
 
-/// Returns the number of lanes of the vector at a path.
-pub(super) fn vector_at(
-    structs: &crate::ir::shader::data_type::StructTypes,
-    root: &DataType,
+/// Returns the type at a path of members and elements.
+pub(super) fn type_at<'t>(
+    structs: &'t StructTypes,
+    root: &'t DataType,
     steps: &[Step],
     naming: &declaration::Naming,
-) -> Option<u16> {
+) -> Option<&'t DataType> {
     let mut ty = root;
     for step in steps {
         ty = match (step, ty) {
@@ -289,7 +289,17 @@ pub(super) fn vector_at(
             _ => return None,
         };
     }
-    match ty {
+    Some(ty)
+}
+
+/// Returns the number of lanes of the vector at a path.
+pub(super) fn vector_at(
+    structs: &StructTypes,
+    root: &DataType,
+    steps: &[Step],
+    naming: &declaration::Naming,
+) -> Option<u16> {
+    match type_at(structs, root, steps, naming)? {
         DataType::Vector(_, lanes) => Some(*lanes),
         _ => None,
     }
