@@ -146,6 +146,16 @@ fn resources_of_structures_keep_their_paths() {
 }
 
 #[test]
+fn registers_count_from_members_that_are_absent() {
+    let hlsl = printed(
+        &RESOURCES
+            .replace("!\"lights.0.map\"", "!\"lights.2.map\"")
+            .replace("i32 0, i32 5, i32 1, i32 2", "i32 0, i32 7, i32 1, i32 2"),
+    );
+    has(&hlsl, &["lights_resources lights[3] : register(t5) : register(s1);"]);
+}
+
+#[test]
 fn structures_with_other_registers_are_taken_apart() {
     let hlsl = printed(
         &RESOURCES

@@ -74,15 +74,19 @@ impl ResourceVariable {
     /// Adds the declarations of the structures and the variable.
     pub(super) fn declare(&self, program: &ShaderProgram, naming: &Naming, lines: &mut Vec<String>) {
         let (ty, counts) = declare_type(program, naming, &self.ty, lines);
+        let mut leaves = Vec::new();
+        list(&self.ty, String::new(), &mut leaves);
+        let distances = distances(program, &leaves);
         let mut registers = String::new();
         for class in CLASSES {
-            let of_class = self.resources.iter().filter(|id| program.resources[**id].class == class);
-            let first = of_class.filter_map(|id| binding(program, *id)).min_by_key(|found| found.register);
-            let has_register = self
-                .resources
-                .iter()
-                .any(|id| program.resources[*id].class == class && program.resources[*id].has_register);
-            if let Some(Binding { register, space, .. }) = first.filter(|_| has_register) {
+            // That of the first member, which may be absent.
+            let mut of_class = self.resources.iter().filter(|id| program.resources[**id].class == class);
+            let first = of_class.find_map(|id| {
+                let path = naming.resource(*id).strip_prefix(self.name.as_str())?;
+                let Binding { register, space, .. } = binding(program, *id)?;
+                Some((register.checked_sub(*distances.get(path)?)?, space))
+            });
+            if let Some((register, space)) = first {
                 let space = if space == 0 { String::new() } else { format!(", space{space}") };
                 registers.push_str(&format!(" : register({}{register}{space})", class.letter()));
             }
@@ -195,14 +199,7 @@ fn has_registers(program: &ShaderProgram, ty: &Type, paths: &[Path<'_>]) -> bool
     if leaves.len() >= MAX_LEAVES {
         return false;
     }
-    // The distance of each leaf's register from the first one's, by path.
-    let mut next: FastMap<ResourceClass, u32> = FastMap::default();
-    let mut distances: FastMap<&str, u32> = FastMap::default();
-    for (path, id) in &leaves {
-        let count = next.entry(program.resources[*id].class).or_default();
-        distances.insert(path, *count);
-        *count += 1;
-    }
+    let distances = distances(program, &leaves);
     let mut bases: FastMap<ResourceClass, (u32, u32)> = FastMap::default();
     paths.iter().all(|(id, path)| {
         let Some(binding) = binding(program, *id) else { return false };
@@ -212,6 +209,18 @@ fn has_registers(program: &ShaderProgram, ty: &Type, paths: &[Path<'_>]) -> bool
         };
         *bases.entry(program.resources[*id].class).or_insert((base, binding.space)) == (base, binding.space)
     })
+}
+
+/// Returns the distance of each leaf's register from that of the first one of its class, by path.
+fn distances<'l>(program: &ShaderProgram, leaves: &'l [(String, ResourceId)]) -> FastMap<&'l str, u32> {
+    let mut next: FastMap<ResourceClass, u32> = FastMap::default();
+    let mut distances = FastMap::default();
+    for (path, id) in leaves {
+        let count = next.entry(program.resources[*id].class).or_default();
+        distances.insert(path.as_str(), *count);
+        *count += 1;
+    }
+    distances
 }
 
 /// Lists the resources of a type with the texts that follow the variable's name.
