@@ -1,6 +1,6 @@
 //! Tests of matrices: as parameters and variables of functions, in structured buffers, and structures of resources.
 
-use super::tests::{LIBRARY, has, printed};
+use super::tests::{LIBRARY, compute, has, printed};
 
 /// A library function that takes and returns matrices.
 const FUNCTION: &str = r#"
@@ -59,39 +59,27 @@ define void @main() {
   call void @dx.op.rawBufferStore.f32(i32 140, %dx.types.Handle %h, i32 1, i32 8, float %b, float %d, float undef, float undef, i8 3, i32 4)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
-!dx.entryPoints = !{!2}
-!dx.resources = !{!3}
-!0 = !{i32 1, i32 2}
-!1 = !{!"cs", i32 6, i32 2}
-!2 = !{void ()* @main, !"main", null, !3, !7}
-!3 = !{null, !4, null, null}
-!4 = !{!5}
 !5 = !{i32 0, %"class.RWStructuredBuffer<matrix<float, 2, 2> >"* undef, !"", i32 0, i32 0, i32 1, i32 12, i1 false, i1 false, i1 false, !6}
 !6 = !{i32 1, i32 16}
-!7 = !{i32 4, !8}
-!8 = !{i32 1, i32 1, i32 1}
 "#;
 
 #[test]
 fn matrices_in_buffers_are_moved_whole() {
-    let hlsl = printed(BUFFER);
+    let hlsl = printed(&compute(2, BUFFER));
     has(&hlsl, &["u0[1] = transpose(u0[0]);"]);
     let copied = BUFFER
         .replace("float %a, float %c,", "float %a, float %b,")
         .replace("float %b, float %d,", "float %c, float %d,");
-    has(&printed(&copied), &["u0[1] = u0[0];"]);
+    has(&printed(&compute(2, &copied)), &["u0[1] = u0[0];"]);
 }
 
 #[test]
 fn a_store_in_between_keeps_parts_apart() {
     let store = "  call void @dx.op.rawBufferStore.f32(i32 140, %dx.types.Handle %h, i32 0, i32 8, float %a, float undef, float undef, float undef, i8 1, i32 4)\n  %y";
-    let hlsl = printed(
-        &BUFFER
-            .replace("  %a = extractvalue %dx.types.ResRet.f32 %x, 0\n", "")
-            .replace("  %y", &format!("  %a = extractvalue %dx.types.ResRet.f32 %x, 0\n{store}")),
-    );
+    let code = BUFFER
+        .replace("  %a = extractvalue %dx.types.ResRet.f32 %x, 0\n", "")
+        .replace("  %y", &format!("  %a = extractvalue %dx.types.ResRet.f32 %x, 0\n{store}"));
+    let hlsl = printed(&compute(2, &code));
     has(&hlsl, &["float v0 = u0[0][0][0];", "u0[0][0][1] = v0;"]);
     assert!(!hlsl.text().contains("float2x2 v"), "{}", hlsl.text());
 }
@@ -110,8 +98,6 @@ define void @main() {
   call void @dx.op.storeOutput.f32(i32 5, i32 0, i32 0, i8 0, float %n)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2}
 !dx.resources = !{!3}
 !0 = !{i32 1, i32 0}

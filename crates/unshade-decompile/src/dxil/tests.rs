@@ -18,19 +18,36 @@ declare %dx.types.ResRet.i32 @dx.op.bufferLoad.i32(i32, %dx.types.Handle, i32, i
 declare %dx.types.ResRet.f32 @dx.op.rawBufferLoad.f32(i32, %dx.types.Handle, i32, i32, i8, i32)
 declare void @dx.op.bufferStore.i32(i32, %dx.types.Handle, i32, i32, i32, i32, i32, i32, i8)
 declare i1 @dx.op.checkAccessFullyMapped.i32(i32, i32)
+!dx.version = !{!0}
+!dx.shaderModel = !{!1}
 "#;
 
 /// The metadata of a library without entry points.
 pub(super) const LIBRARY: &str = r#"
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2}
 !0 = !{i32 1, i32 3}
 !1 = !{!"lib", i32 6, i32 3}
 !2 = !{null, !"", null, null, null}
 "#;
 
-/// Returns the program of a module with these named metadata: shader model, entry point, resources.
+/// Returns a compute shader of one thread. Metadata node 5 of `code` is its unordered access view.
+pub(super) fn compute(minor: u32, code: &str) -> String {
+    format!(
+        r#"{code}
+!dx.entryPoints = !{{!2}}
+!dx.resources = !{{!3}}
+!0 = !{{i32 1, i32 {minor}}}
+!1 = !{{!"cs", i32 6, i32 {minor}}}
+!2 = !{{void ()* @main, !"main", null, !3, !7}}
+!3 = !{{null, !4, null, null}}
+!4 = !{{!5}}
+!7 = !{{i32 4, !8}}
+!8 = !{{i32 1, i32 1, i32 1}}
+"#
+    )
+}
+
+/// Returns the program of a module, whose metadata nodes 0 and 1 are the version of DXIL and the shader model.
 pub(super) fn lifted(text: &str) -> ShaderProgram {
     let assembled = assemble(format!("{TYPES}{text}").as_bytes(), &AssembleOptions::default()).unwrap();
     let options = WriteOptions { version: Version::Dxc, ..WriteOptions::default() };
@@ -67,39 +84,28 @@ define void @main() {
   call void @dx.op.bufferStore.i32(i32 69, %dx.types.Handle %h, i32 4, i32 undef, i32 %low, i32 %high, i32 %low, i32 %high, i8 15)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
-!dx.entryPoints = !{!2}
-!dx.resources = !{!3}
-!0 = !{i32 1, i32 0}
-!1 = !{!"cs", i32 6, i32 0}
-!2 = !{void ()* @main, !"main", null, !3, !7}
-!3 = !{null, !4, null, null}
-!4 = !{!5}
 !5 = !{i32 0, %"class.RWBuffer<unsigned long long>"* undef, !"", i32 0, i32 0, i32 1, i32 10, i1 false, i1 false, i1 false, !6}
 !6 = !{i32 0, i32 5}
-!7 = !{i32 4, !8}
-!8 = !{i32 1, i32 1, i32 1}
 "#;
 
 #[test]
 fn numbers_of_64_bits_are_stored_whole() {
-    has(&printed(WIDE), &["RWBuffer<uint64_t> u0 : register(u0);", "u0[4] = u0[3];"]);
+    has(&printed(&compute(0, WIDE)), &["RWBuffer<uint64_t> u0 : register(u0);", "u0[4] = u0[3];"]);
 }
 
 #[test]
 fn properties_of_resources_are_kept() {
     let reordered = WIDE.replace("!6 = !{i32 0, i32 5}", "!6 = !{i32 0, i32 5, i32 4, i1 true}");
-    has(&printed(&reordered), &["reordercoherent RWBuffer<uint64_t> u0 : register(u0);"]);
+    has(&printed(&compute(0, &reordered)), &["reordercoherent RWBuffer<uint64_t> u0 : register(u0);"]);
     let normalized = WIDE
         .replace("!6 = !{i32 0, i32 5}", "!6 = !{i32 0, i32 14}")
         .replace("type { i64 }", "type { <4 x float> }");
-    has(&printed(&normalized), &["RWBuffer<unorm float4> u0 : register(u0);"]);
+    has(&printed(&compute(0, &normalized)), &["RWBuffer<unorm float4> u0 : register(u0);"]);
 }
 
 #[test]
 fn options_are_those_that_the_module_keeps() {
-    let text = WIDE.replace("define void @main() {", "define void @main() #0 {")
+    let text = compute(0, WIDE).replace("define void @main() {", "define void @main() #0 {")
         + "attributes #0 = { \"fp32-denorm-mode\"=\"ftz\" }\n";
     let hlsl =
         printed(&text.replace("!{i32 4, !8}", "!{i32 0, i64 8388608, i32 4, !8, i32 5, !9}\n!9 = !{i32 7}"));
@@ -125,8 +131,6 @@ define void @main() {
   call void @dx.op.storeOutput.f32(i32 5, i32 0, i32 0, i8 0, float %all)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2}
 !dx.resources = !{!3}
 !0 = !{i32 1, i32 2}
@@ -200,8 +204,6 @@ const PAYLOAD: &str = r#"
 define void @"\01?miss@@YAXUPayload@@@Z"(%struct.Payload* noalias nocapture %p) {
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2, !3}
 !dx.dxrPayloadAnnotations = !{!5}
 !0 = !{i32 1, i32 6}
@@ -236,8 +238,6 @@ define void @main() {
   call void @dx.op.cutStream(i32 98, i8 0)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2}
 !0 = !{i32 1, i32 0}
 !1 = !{!"gs", i32 6, i32 0}
@@ -260,7 +260,7 @@ fn geometry_shaders_may_read_patches() {
 
 #[test]
 fn attributes_of_functions_are_kept_or_named() {
-    let text = WIDE.replace("define void @main() {", "define void @main() #0 {")
+    let text = compute(0, WIDE).replace("define void @main() {", "define void @main() #0 {")
         + "attributes #0 = { \"waveops-include-helper-lanes\" \"exp-foo\"=\"bar\" }\n";
     let hlsl = hlsl::print(lifted(&text));
     has(&hlsl, &["[WaveOpsIncludeHelperLanes]", "// not in this text: the attribute exp-foo of a function"]);
@@ -282,8 +282,6 @@ define void @main() {
   call void @dx.op.storeOutput.f32(i32 5, i32 0, i32 0, i8 0, float %n)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2}
 !dx.resources = !{!3}
 !dx.typeAnnotations = !{!11}
@@ -329,33 +327,22 @@ define void @main() {
   %least = call i32 @dx.op.atomicBinOp.i32(i32 78, %dx.types.Handle %h, i32 4, i32 16, i32 undef, i32 undef, i32 1)
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
-!dx.entryPoints = !{!2}
-!dx.resources = !{!3}
-!0 = !{i32 1, i32 0}
-!1 = !{!"cs", i32 6, i32 0}
-!2 = !{void ()* @main, !"main", null, !3, !6}
-!3 = !{null, !4, null, null}
-!4 = !{!5}
 !5 = !{i32 0, %struct.RWByteAddressBuffer* undef, !"", i32 0, i32 0, i32 1, i32 11, i1 false, i1 false, i1 false, null}
-!6 = !{i32 4, !7}
-!7 = !{i32 1, i32 1, i32 1}
 "#;
 
 #[test]
 fn reductions_of_floats_are_of_floats_whatever_gives_the_bits() {
-    let text = printed(WAVE).text();
+    let text = printed(&compute(0, WAVE)).text();
     assert!(text.contains("u0.Store(4, asuint(WaveActiveSum(asfloat(v0))));"), "{text}");
 }
 
 #[test]
 fn earlier_values_of_atomics_are_bits() {
     has(
-        &printed(WAVE),
+        &printed(&compute(0, WAVE)),
         &["uint original;", "u0.InterlockedExchange(8, 7, original);", "u0.InterlockedMin(16, (int)1);"],
     );
-    let text = printed(WAVE).text();
+    let text = printed(&compute(0, WAVE)).text();
     assert!(text.contains("float v1 = asfloat(original);"), "{text}");
 }
 
@@ -366,8 +353,6 @@ define void @main() {
   %old = atomicrmw umin i64 addrspace(3)* getelementptr inbounds ([2 x i64], [2 x i64] addrspace(3)* @"\01?least@@3PA_KA", i32 0, i32 1), i64 5 seq_cst
   ret void
 }
-!dx.version = !{!0}
-!dx.shaderModel = !{!1}
 !dx.entryPoints = !{!2}
 !0 = !{i32 1, i32 6}
 !1 = !{!"cs", i32 6, i32 6}
