@@ -7,7 +7,7 @@ use super::function::{HANDLE, Lifted, Lifter};
 use super::interface;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Scalar, ScalarKind, StructField, StructType};
-use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
+use crate::ir::shader::interface::{Resource, ResourceClass, Shape, resource_of};
 use crate::ir::shader::vector::{gather, lane, source};
 use crate::ir::{Op, ResourceId, ValueId};
 use unshade_dxcontainer::dxil::{ComponentType, SamplerKind, resource};
@@ -197,11 +197,7 @@ impl Lifter<'_, '_, '_, '_> {
 
     /// Returns the resource of a handle.
     fn resource_of(&self, handle: ValueId) -> Option<&Resource> {
-        if self.function.op(handle) != Op::Shader(ShaderOp::Handle) {
-            return None;
-        }
-        let number = self.function.number(self.function.input(handle, 0))?;
-        self.shared.program.resources.get(ResourceId::new(u32::try_from(number).ok()?))
+        self.shared.program.resources.get(resource_of(&self.function, handle)?)
     }
 
     /// Returns the shape of the resource of a handle.

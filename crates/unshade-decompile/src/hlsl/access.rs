@@ -8,7 +8,7 @@ use super::member::Numbers;
 use super::spelling;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind};
-use crate::ir::shader::interface::{Resource, ResourceClass, Shape};
+use crate::ir::shader::interface::{Resource, ResourceClass, Shape, resource_of};
 use crate::ir::{Op, ResourceId, ValueId};
 use crate::shader::kinds::Kind;
 
@@ -32,9 +32,7 @@ const CHANNELS: [&str; 4] = ["Red", "Green", "Blue", "Alpha"];
 impl Printer<'_> {
     /// Returns the number of the resource of a handle.
     pub(super) fn resource_of(&self, handle: ValueId) -> Option<ResourceId> {
-        let is_handle = self.function.op(handle) == Op::Shader(ShaderOp::Handle);
-        let number = self.function.number(self.function.input(handle, 0)).filter(|_| is_handle)?;
-        let id = ResourceId::new(u32::try_from(number).ok()?);
+        let id = resource_of(self.function, handle)?;
         self.program.resources.get(id).map(|_| id)
     }
 
@@ -327,10 +325,7 @@ impl Printer<'_> {
         width: u8,
     ) -> Option<(String, ScalarKind)> {
         let element = self.found(handle)?.element.clone()?;
-        let base = match self.function.op(offset) {
-            Op::Undefined => Offset::default(),
-            _ => Offset::of(self.function, offset, 1),
-        };
+        let base = Offset::in_element(self.function, offset);
         let bytes: Vec<u32> = (0..u32::from(lanes)).map(|lane| lane * self.program.bytes(width)).collect();
         let numbers = Numbers { packing: Packing::Structured, base: &base, bytes: &bytes, width };
         self.member_lanes(root, &element, numbers, Kind::Any)
@@ -339,10 +334,7 @@ impl Printer<'_> {
     /// Returns the text of a matrix in an element.
     fn whole_member(&mut self, root: &str, inputs: &[ValueId]) -> Option<String> {
         let element = self.found(inputs[0])?.element.clone()?;
-        let base = match self.function.op(inputs[2]) {
-            Op::Undefined => Offset::default(),
-            _ => Offset::of(self.function, inputs[2], 1),
-        };
+        let base = Offset::in_element(self.function, inputs[2]);
         let structs = &self.program.structs;
         let (steps, _) = constant_buffer::path(self.naming, structs, &element, Packing::Structured, &base)?;
         let (_, outer) = steps.split_last()?;
@@ -491,10 +483,7 @@ impl Printer<'_> {
             self.unknown.push("a member of a structured buffer".into());
             return;
         };
-        let base = match self.function.op(inputs[2]) {
-            Op::Undefined => Offset::default(),
-            _ => Offset::of(self.function, inputs[2], 1),
-        };
+        let base = Offset::in_element(self.function, inputs[2]);
         let value = inputs[3];
         let (width, lanes) = (self.function.width(value), self.function.lanes(value));
         if width == 32 && self.store_words(&root, &element, &base, value) {

@@ -30,9 +30,9 @@ pub(super) fn counted(program: &ShaderProgram) -> BTreeSet<ResourceId> {
 }
 
 /// Returns the registers before that of a constant buffer which no declaration names, where unused declarations must take
-/// them so that the compiler gives the buffer its register: first register and count of each gap. Up to shader model 5.0,
+/// them so that the compiler gives the buffer its register. Up to shader model 5.0,
 /// declarations take their registers even if nothing uses them.
-pub(super) fn gaps_before(program: &ShaderProgram, id: ResourceId) -> Option<Vec<(u32, u32)>> {
+pub(super) fn gaps_before(program: &ShaderProgram, id: ResourceId) -> Option<Vec<u32>> {
     let (register, _) = range(program, id).filter(|_| program.model < (5, 1))?;
     let buffers = program
         .resources
@@ -42,7 +42,7 @@ pub(super) fn gaps_before(program: &ShaderProgram, id: ResourceId) -> Option<Vec
     let mut gaps = Vec::new();
     let mut at = first_gap(0, 1, &taken);
     while at < register.min(MAX_REGISTERS) {
-        gaps.push((at, 1));
+        gaps.push(at);
         at = first_gap(at + 1, 1, &taken);
     }
     (at == register).then_some(gaps)

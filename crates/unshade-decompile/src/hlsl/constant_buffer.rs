@@ -25,6 +25,14 @@ impl Offset {
         offset
     }
 
+    /// Returns the offset in an element of a structured buffer. The code leaves it undefined where an element is a number.
+    pub(super) fn in_element(function: &Function, id: ValueId) -> Self {
+        match function.op(id) {
+            Op::Undefined => Self::default(),
+            _ => Self::of(function, id, 1),
+        }
+    }
+
     fn add(&mut self, function: &Function, id: ValueId, scale: u32, depth: usize) {
         if let Some(number) = function.number(id) {
             self.constant = self.constant.wrapping_add((number as u32).wrapping_mul(scale));

@@ -530,15 +530,10 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
         let is_natural = is_natural(fields, &program.structs);
         let registers = is_named_globals.then(|| registers(fields, &program.structs)).flatten();
         // Where no registers give the offsets, the members are in a buffer with a name.
-        let gaps = if naming.counted.contains(&id) {
-            Some(Vec::new())
-        } else {
-            allocation::gaps_before(program, id)
-        };
-        let is_fxc = program.model < (6, 0);
-        let gaps = if is_fxc && is_named_globals { gaps } else { Some(Vec::new()) };
+        let has_its_register = program.model >= (6, 0) || !is_named_globals || naming.counted.contains(&id);
+        let gaps = if has_its_register { Some(Vec::new()) } else { allocation::gaps_before(program, id) };
         let is_globals = is_named_globals && (is_natural || registers.is_some()) && gaps.is_some();
-        for (register, _) in gaps.iter().flatten().filter(|_| is_globals) {
+        for register in gaps.iter().flatten().filter(|_| is_globals) {
             lines.push(format!("cbuffer reserved_b{register} : register(b{register})"));
             lines.extend([
                 "{".into(),

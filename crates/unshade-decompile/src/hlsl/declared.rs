@@ -2,9 +2,9 @@
 
 use super::declaration::Naming;
 use crate::ir::shader::data_type::{DataType, Packing, ScalarKind};
-use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
+use crate::ir::shader::interface::{ShaderFunction, ShaderProgram, resource_of};
 use crate::ir::shader::{OperandKind, ShaderOp};
-use crate::ir::{Function, Op, ResourceId, ValueId};
+use crate::ir::{Function, Op, ValueId};
 
 /// Returns the kind that the interface says of a value: of an input, a texel, a member, a variable.
 pub(super) fn declared(
@@ -15,11 +15,7 @@ pub(super) fn declared(
     id: ValueId,
 ) -> Option<ScalarKind> {
     let number = |id: ValueId| function.number(id).and_then(|number| usize::try_from(number).ok());
-    let resource = |handle: ValueId| {
-        let is_handle = function.op(handle) == Op::Shader(ShaderOp::Handle);
-        let number = number(function.input(handle, 0)).filter(|_| is_handle)?;
-        program.resources.get(ResourceId::new(number as u32))
-    };
+    let resource = |handle: ValueId| program.resources.get(resource_of(function, handle)?);
     match function.op(id) {
         Op::Shader(op) if op.result() == OperandKind::Element => {
             if op.input(0) == OperandKind::Handle {
@@ -38,10 +34,7 @@ pub(super) fn declared(
         Op::Shader(ShaderOp::LoadRaw) if function.width(id) == 32 => Some(ScalarKind::Unsigned),
         Op::Shader(ShaderOp::LoadStructured) => {
             let element = resource(function.input(id, 0))?.element.as_ref()?;
-            let offset = match function.op(function.input(id, 2)) {
-                Op::Undefined => super::constant_buffer::Offset::default(),
-                _ => super::constant_buffer::Offset::of(function, function.input(id, 2), 1),
-            };
+            let offset = super::constant_buffer::Offset::in_element(function, function.input(id, 2));
             let width = program.bytes(function.width(id));
             memory_kind(naming, program, element, Packing::Structured, &offset, width)
         }
@@ -78,9 +71,7 @@ fn constant_kind(
     load: ValueId,
     lane: u8,
 ) -> Option<ScalarKind> {
-    let handle = function.input(load, 0);
-    let number = function.number(function.input(handle, 0))?;
-    let resource = program.resources.get(ResourceId::new(number as u32))?;
+    let resource = program.resources.get(resource_of(function, function.input(load, 0))?)?;
     if super::legacy::holds_floats(program, resource) {
         return Some(ScalarKind::Float);
     }

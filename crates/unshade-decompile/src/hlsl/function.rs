@@ -21,6 +21,7 @@ use crate::ir::{BlockId, Function, Op, ValueId, ValueMap};
 use crate::pass;
 use crate::schedule::{self, Schedule};
 use crate::shader::kinds::{self, Kind};
+use crate::shader::users::Users;
 use crate::structure::{Condition, LoopKind, Statement, Structurer};
 use crate::variables::Variables;
 use std::collections::BTreeSet;
@@ -52,6 +53,7 @@ pub(super) struct Printer<'p> {
     pub(super) heap_objects: FastMap<String, String>,
     /// The elements of buffers that are being appended or consumed, by their numbers.
     pub(super) elements: FastMap<ValueId, Element>,
+    pub(super) users: Users,
     /// Lines that must precede the current one.
     pub(super) pending: Vec<String>,
     /// The variables that take the status of accesses.
@@ -130,6 +132,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         helpers: Vec::new(),
         heap_objects: FastMap::default(),
         elements: FastMap::default(),
+        users: Users::default(),
         pending: Vec::new(),
         status_of: FastMap::default(),
         value_names: FastMap::default(),

@@ -19,9 +19,9 @@ use super::member::type_at;
 use super::spelling;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, ScalarKind, StructTypes};
-use crate::ir::shader::interface::ShaderProgram;
+use crate::ir::shader::interface::{ShaderProgram, resource_of};
 use crate::ir::shader::vector::{gather, source};
-use crate::ir::{Function, Key, Op, ResourceId, ValueId};
+use crate::ir::{Function, Op, ResourceId, ValueId};
 use crate::shader::kinds::Kind;
 
 /// Bits of the float 1.
@@ -86,8 +86,7 @@ impl Finder<'_> {
             return None;
         }
         let (handle, row) = (function.input(load, 0), function.input(load, 1));
-        let number = function.number(function.input(handle, 0)).filter(|_| lanes > 1)?;
-        let resource = ResourceId::from_index(usize::try_from(number).ok()?);
+        let resource = resource_of(function, handle).filter(|_| lanes > 1)?;
         Some(Row { handle, row, resource, offset: Offset::of(function, row, 16), lanes })
     }
 

@@ -255,13 +255,8 @@ impl Printer<'_> {
     fn as_matrix(&mut self, id: ValueId, wanted: Matrix) -> String {
         let ty = type_name(self.naming, wanted);
         match self.matrices.get(&id).copied() {
-            Some(known) if known == (Matrix { is_row_major: known.is_row_major, ..wanted }) => {
-                self.reordered(id, known, wanted)
-            }
-            Some(known)
-                if known.is_row_major == wanted.is_row_major
-                    && (known.rows, known.columns) == (wanted.rows, wanted.columns) =>
-            {
+            Some(known) if known == wanted => self.whole_matrix(id).unwrap_or_default(),
+            Some(known) if known == (Matrix { scalar: known.scalar, ..wanted }) => {
                 format!("({ty}){}", self.whole_matrix(id).unwrap_or_default())
             }
             _ if self.function.lanes(id) == 1 => {
@@ -269,14 +264,6 @@ impl Printer<'_> {
                 format!("({ty}){text}")
             }
             _ => self.constructor(id, wanted),
-        }
-    }
-
-    /// Returns a matrix whose lanes are in one order where they are wanted in the other: then lane by lane.
-    fn reordered(&mut self, id: ValueId, known: Matrix, wanted: Matrix) -> String {
-        match known.is_row_major == wanted.is_row_major {
-            true => self.whole_matrix(id).unwrap_or_default(),
-            false => self.constructor(id, wanted),
         }
     }
 

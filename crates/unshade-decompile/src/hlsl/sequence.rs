@@ -14,8 +14,9 @@
 use super::function::Printer;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::DataType;
-use crate::ir::shader::interface::{Sequence, ShaderProgram};
+use crate::ir::shader::interface::{Sequence, ShaderProgram, resource_of};
 use crate::ir::{Function, Op, ResourceId, ValueId};
+use crate::shader::users::Users;
 use std::collections::BTreeSet;
 
 /// The element of a buffer while a function fills or reads it.
@@ -36,9 +37,10 @@ pub(super) fn buffers(program: &ShaderProgram) -> BTreeSet<ResourceId> {
     }
     for function in &program.functions {
         let function = &function.function;
+        let mut users = Users::default();
         for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
             if let Some(resource) = accessed(function, id).filter(|resource| found.contains(resource))
-                && !is_sequential(program, function, resource, id)
+                && !is_sequential(program, function, &mut users, resource, id)
             {
                 found.remove(&resource);
             }
@@ -50,44 +52,36 @@ pub(super) fn buffers(program: &ShaderProgram) -> BTreeSet<ResourceId> {
 /// Returns the resource that a value accesses.
 fn accessed(function: &Function, id: ValueId) -> Option<ResourceId> {
     let Op::Shader(_) = function.op(id) else { return None };
-    let handle = *function.inputs(id).first().filter(|input| **input != ValueId::NONE)?;
-    let handle = function.resolve(handle);
-    let is_handle = function.op(handle) == Op::Shader(ShaderOp::Handle);
-    let number = function.number(function.input(handle, 0)).filter(|_| is_handle)?;
-    Some(ResourceId::new(u32::try_from(number).ok()?))
+    resource_of(function, function.input(id, 0))
 }
 
 /// Returns whether a value accesses an element that it appends or consumes, or is the number of one.
-fn is_sequential(program: &ShaderProgram, function: &Function, resource: ResourceId, id: ValueId) -> bool {
-    let sequence = program.resources[resource].sequence;
-    let (op, element) = match sequence {
-        Some(Sequence::Append) => (ShaderOp::StoreStructured, 1),
-        _ => (ShaderOp::LoadStructured, 1),
+fn is_sequential(
+    program: &ShaderProgram,
+    function: &Function,
+    users: &mut Users,
+    resource: ResourceId,
+    id: ValueId,
+) -> bool {
+    let op = match program.resources[resource].sequence {
+        Some(Sequence::Append) => ShaderOp::StoreStructured,
+        _ => ShaderOp::LoadStructured,
     };
     if function.op(id) == Op::Shader(ShaderOp::UpdateCounter) {
-        let users = users(function, id);
+        let users = users.of(function, id);
         let is_element = |user: &ValueId| {
             function.op(*user) == Op::Shader(op)
                 && function.values[*user].block == function.values[id].block
-                && function.input(*user, element) == id
+                && function.input(*user, 1) == id
                 && accessed(function, *user) == Some(resource)
         };
         return !users.is_empty() && users.iter().all(is_element);
     }
-    let number = (function.op(id) == Op::Shader(op)).then(|| function.input(id, element));
+    let number = (function.op(id) == Op::Shader(op)).then(|| function.input(id, 1));
     number.is_some_and(|number| {
         function.op(number) == Op::Shader(ShaderOp::UpdateCounter)
             && accessed(function, number) == Some(resource)
     })
-}
-
-/// Returns the values that take a value.
-fn users(function: &Function, id: ValueId) -> Vec<ValueId> {
-    let takes = |user: &ValueId| {
-        let inputs = function.inputs(*user).iter().filter(|input| **input != ValueId::NONE);
-        !function.is_replaced(*user) && inputs.map(|input| function.resolve(*input)).any(|input| input == id)
-    };
-    function.values.keys().filter(takes).collect()
 }
 
 impl Printer<'_> {
@@ -105,7 +99,7 @@ impl Printer<'_> {
             self.elements.insert(id, Element { name: element, stores: 0 });
             return true;
         }
-        let stores = users(self.function, id);
+        let stores = self.users.of(self.function, id);
         let is_whole = match (&ty, &stores[..]) {
             (DataType::Scalar(_) | DataType::Vector(..), [store]) => {
                 let lanes = if let DataType::Vector(_, lanes) = ty { lanes } else { 1 };

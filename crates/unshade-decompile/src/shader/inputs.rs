@@ -6,7 +6,7 @@
 
 use super::users::Users;
 use crate::ir::hash::FastMap;
-use crate::ir::shader::interface::{Resource, ShaderFunction};
+use crate::ir::shader::interface::{Resource, ShaderFunction, resource_of};
 use crate::ir::shader::vector::{broadcast, gather, lane};
 use crate::ir::shader::{OperandKind, ShaderOp};
 use crate::ir::{BlockId, Function, IdVec, NO_ADDRESS, Op, ResourceId, ValueId};
@@ -130,13 +130,10 @@ fn canonical(function: &Function, id: ValueId) -> ValueId {
 
 /// Gives a texel as many lanes as the type of its resource has.
 fn texel(function: &mut Function, users: &mut Users, resources: &IdVec<ResourceId, Resource>, id: ValueId) {
-    let handle = function.input(id, 0);
-    let is_gather = matches!(function.op(id), Op::Shader(ShaderOp::Gather));
-    if function.op(handle) != Op::Shader(ShaderOp::Handle) || is_gather {
+    if matches!(function.op(id), Op::Shader(ShaderOp::Gather)) {
         return;
     }
-    let number = function.number(function.input(handle, 0)).unwrap_or(u64::MAX);
-    let resource = u32::try_from(number).ok().and_then(|number| resources.get(ResourceId::new(number)));
+    let resource = resource_of(function, function.input(id, 0)).and_then(|id| resources.get(id));
     let lanes = match resource.and_then(|resource| resource.element.as_ref()) {
         Some(crate::ir::shader::data_type::DataType::Scalar(_)) => 1,
         Some(crate::ir::shader::data_type::DataType::Vector(_, lanes)) => *lanes,

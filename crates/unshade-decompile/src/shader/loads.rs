@@ -8,8 +8,9 @@ use super::matrices::{accesses_with_status, whole_matrix};
 use super::users::Users;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{Packing, PathStep, path_at};
+use crate::ir::shader::interface::resource_of;
 use crate::ir::shader::vector::{broadcast, gather, lane};
-use crate::ir::{Function, Op, ResourceId, ValueId};
+use crate::ir::{Function, Op, ValueId};
 
 /// Runs the pass.
 pub fn run(function: &mut Function, context: &Context<'_>) {
@@ -108,9 +109,7 @@ fn drop_unused(function: &mut Function, users: &mut Users, id: ValueId) {
 /// Splits a load of several members.
 fn split(function: &mut Function, users: &mut Users, context: &Context<'_>, id: ValueId) {
     let (lanes, width) = (function.lanes(id), function.width(id));
-    let handle = function.input(id, 0);
-    let number = function.number(function.input(handle, 0)).and_then(|number| u32::try_from(number).ok());
-    let resource = number.and_then(|number| context.resources.get(ResourceId::new(number)));
+    let resource = resource_of(function, function.input(id, 0)).and_then(|id| context.resources.get(id));
     let Some(element) = resource.and_then(|resource| resource.element.as_ref()) else { return };
     let Some(offset) = function.number(function.input(id, 2)) else { return };
     let bytes = if width == 16 && context.is_minimum { 4 } else { u32::from(width) / 8 };

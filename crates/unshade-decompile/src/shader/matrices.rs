@@ -10,9 +10,9 @@ use super::Context;
 use super::users::Users;
 use crate::ir::shader::ShaderOp;
 use crate::ir::shader::data_type::{DataType, MatrixAt, Packing, StructTypes, matrix_at};
-use crate::ir::shader::interface::Resource;
+use crate::ir::shader::interface::{Resource, resource_of};
 use crate::ir::shader::vector::{broadcast, gather, lane};
-use crate::ir::{BlockId, Function, IdVec, Key, Op, ResourceId, ValueId};
+use crate::ir::{BlockId, Function, IdVec, Op, ResourceId, ValueId};
 use std::collections::BTreeSet;
 
 /// An access to a part of a matrix.
@@ -38,12 +38,7 @@ impl Access {
             }
             _ => return None,
         };
-        let handle = function.input(id, 0);
-        if function.op(handle) != Op::Shader(ShaderOp::Handle) {
-            return None;
-        }
-        let number = function.number(function.input(handle, 0))?;
-        let resource = ResourceId::from_index(usize::try_from(number).ok()?);
+        let resource = resource_of(function, function.input(id, 0))?;
         let found = context.resources.get(resource)?;
         // The index of a range is another input of the handle.
         let element =
@@ -83,10 +78,7 @@ pub fn whole_matrix(
     resources: &IdVec<ResourceId, Resource>,
     structs: &StructTypes,
 ) -> Option<MatrixAt> {
-    let handle = function.input(id, 0);
-    let is_handle = function.op(handle) == Op::Shader(ShaderOp::Handle);
-    let number = function.number(function.input(handle, 0)).filter(|_| is_handle)?;
-    let resource = resources.get(ResourceId::from_index(usize::try_from(number).ok()?))?;
+    let resource = resources.get(resource_of(function, function.input(id, 0))?)?;
     let (offset, matrix) = structured_matrix(function, id, resource.element.as_ref()?, structs)?;
     (offset == matrix.offset && lanes == matrix.entries()).then_some(matrix)
 }

@@ -5,7 +5,7 @@
 //! of structured buffers get those of the operations.
 
 use crate::ir::shader::data_type::{DataType, Packing, PathStep, ScalarKind, path_at};
-use crate::ir::shader::interface::{ShaderProgram, Shape};
+use crate::ir::shader::interface::{ShaderProgram, Shape, resource_of};
 use crate::ir::shader::{AtomicOp, ShaderOp};
 use crate::ir::{Function, Op, ResourceId, StructId, ValueId, VariableId};
 
@@ -76,8 +76,8 @@ fn variable(function: &Function, place: ValueId) -> Option<VariableId> {
 
 /// Returns what of a structured buffer an atomic operation changes.
 fn member(program: &ShaderProgram, function: &Function, id: ValueId) -> Option<Place> {
-    let (handle, place) = (function.input(id, 0), function.input(id, 1));
-    let resource = ResourceId::new(number(function, handle, 0)?);
+    let resource = resource_of(function, function.input(id, 0))?;
+    let place = function.input(id, 1);
     let known = program.resources.get(resource).filter(|known| known.shape == Shape::StructuredBuffer)?;
     let mut ty = known.element.as_ref()?;
     let offset = if function.op(place) == Op::Vector { number(function, place, 1)? } else { 0 };

@@ -4,8 +4,8 @@
 
 use super::data_type::{DataType, Scalar, StructTypes};
 use super::node::Node;
-use super::operation::Signedness;
-use crate::{Function, IdVec, ResourceId, VariableId};
+use super::operation::{ShaderOp, Signedness};
+use crate::{Function, IdVec, Op, ResourceId, ValueId, VariableId};
 use std::collections::BTreeMap;
 
 /// A stage.
@@ -310,6 +310,13 @@ pub struct Variable {
     pub ty: DataType,
     /// Its initial value, as the numbers in it in order, for constants and static variables; empty if it has none.
     pub values: Vec<u64>,
+}
+
+/// Returns the resource that a handle names; `None` if which one is chosen while the shader runs.
+pub fn resource_of(function: &Function, handle: ValueId) -> Option<ResourceId> {
+    let is_handle = function.values.get(handle)?.op == Op::Shader(ShaderOp::Handle);
+    let number = function.number(function.input(handle, 0)).filter(|_| is_handle)?;
+    Some(ResourceId::new(u32::try_from(number).ok()?))
 }
 
 /// Returns the number of control points of an input primitive that is a patch; `None` if it is none.
