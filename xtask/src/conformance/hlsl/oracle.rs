@@ -19,7 +19,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 
 use crate::sh;
@@ -167,23 +167,15 @@ impl Oracle {
         folder: &Path,
         outcomes: &mut Vec<Outcome>,
     ) -> Result<()> {
-        let mut child = self.start(compiler, list, outcomes.len())?;
-        let lines = lines_of(&mut child)?;
-        loop {
-            match lines.recv_timeout(PATIENCE) {
-                Ok(line) if line.trim_end() == "end" => break,
-                Ok(line) if line.starts_with("error:") => bail!("{}", line.trim_end()),
-                Ok(line) => outcomes.push(outcome(&line, folder, outcomes.len())?),
-                Err(RecvTimeoutError::Timeout) => {
-                    outcomes.push(Outcome::TimedOut);
-                    break;
-                }
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
+        let child = self.start(compiler, list, outcomes.len())?;
+        let has_ended = follow(child, PATIENCE, |line| {
+            ensure!(!line.starts_with("error:"), "{}", line.trim_end());
+            outcomes.push(outcome(line, folder, outcomes.len())?);
+            Ok(())
+        })?;
+        if !has_ended {
+            outcomes.push(Outcome::TimedOut);
         }
-        // It has ended, or is to be.
-        let _ = child.kill();
-        child.wait()?;
         Ok(())
     }
 
@@ -233,8 +225,28 @@ fn lines(jobs: &[&Job], folder: &Path) -> Result<String> {
     Ok(text)
 }
 
+/// Visits the lines that a process prints until `end`, and ends it. Returns whether each came in time.
+pub(super) fn follow(
+    mut child: Child,
+    patience: Duration,
+    mut visit: impl FnMut(&str) -> Result<()>,
+) -> Result<bool> {
+    let lines = lines_of(&mut child)?;
+    let has_ended = loop {
+        match lines.recv_timeout(patience) {
+            Ok(line) if line.trim_end() == "end" => break true,
+            Ok(line) => visit(&line)?,
+            Err(error) => break error == RecvTimeoutError::Disconnected,
+        }
+    };
+    // It has ended, or is to be.
+    let _ = child.kill();
+    child.wait()?;
+    Ok(has_ended)
+}
+
 /// Sends the lines of the standard output of a process. A line without an end, after which the process ended, is sent too.
-pub(super) fn lines_of(child: &mut Child) -> Result<Receiver<String>> {
+fn lines_of(child: &mut Child) -> Result<Receiver<String>> {
     let mut output = BufReader::new(child.stdout.take().context("no output")?);
     let (sender, receiver) = channel();
     std::thread::spawn(move || {

@@ -1,10 +1,8 @@
-//! Writes HLSL of SPIR-V with SPIRV-Cross: `cross JOBS FIRST`.
+//! Writes HLSL of SPIR-V with SPIRV-Cross: `cross JOBS FIRST`, see `jobs.rs`.
 //!
-//! JOBS is a text file with one job a line: SPIR-V and the output, separated by a tab. The name of the output ends with the
-//! number of the shader model, such as `.50`. FIRST is the number of the first job to do. Before a job its number is printed, and
-//! after it `ok` or the reason why there is no text.
+//! The name of the output ends with the number of the shader model, such as `.50`.
 
-use std::io::Write as _;
+mod jobs;
 
 use spirv_cross2::compile::hlsl::{CompilerOptions, HlslShaderModel as Model};
 use spirv_cross2::targets::Hlsl;
@@ -27,31 +25,15 @@ const MODELS: [(&str, Model); 13] = [
 ];
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let jobs = std::fs::read_to_string(&arguments[1]).expect("the list of jobs");
-    let first: usize = arguments[2].parse().expect("a number");
-    for (number, job) in jobs.lines().enumerate().skip(first) {
-        let (input, output) = job.split_once('\t').expect("two files");
-        print!("{number} ");
-        std::io::stdout().flush().expect("standard output");
-        let model = output.rsplit('.').next().unwrap_or_default();
-        match text(&std::fs::read(input).expect("SPIR-V"), model) {
-            Ok(text) => {
-                std::fs::write(output, text).expect("the output");
-                println!("ok");
-            }
-            Err(error) => println!("{}", error.to_string().replace('\n', " ")),
-        }
-    }
-    println!("end");
+    jobs::run(|input, output| text(input, output.rsplit('.').next().unwrap_or_default()));
 }
 
-fn text(bytes: &[u8], model: &str) -> Result<String, Box<dyn std::error::Error>> {
+fn text(bytes: &[u8], model: &str) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
     let words: Vec<u32> =
         bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect();
     let compiler = Compiler::<Hlsl>::new(Module::from_words(&words))?;
     let mut options = CompilerOptions::default();
     options.shader_model =
         MODELS.into_iter().find(|row| row.0 == model).map_or(Model::ShaderModel6_8, |row| row.1);
-    Ok(compiler.compile(&options)?.to_string())
+    Ok(compiler.compile(&options)?.to_string().into_bytes())
 }

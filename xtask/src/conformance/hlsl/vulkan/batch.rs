@@ -2,13 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 
-use super::super::oracle::lines_of;
+use super::super::oracle::follow;
 use crate::sh;
 
 /// Number of jobs of a process.
@@ -59,31 +58,17 @@ fn batch(
 
 /// Runs one process until it ends, and adds the outcomes of the jobs that it did, the last of which may have ended it.
 fn process(command: &mut Command, outcomes: &mut Vec<Outcome>) -> Result<()> {
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let lines = lines_of(&mut child)?;
-    loop {
-        match lines.recv_timeout(PATIENCE) {
-            Ok(line) if line.trim_end() == "end" => break,
-            Ok(line) => {
-                let number = outcomes.len().to_string();
-                let (found, said) = line.split_once(' ').unwrap_or((&line, ""));
-                ensure!(found.trim_end() == number, "`{}` instead of job {number}", line.trim_end());
-                let is_whole = line.ends_with('\n');
-                outcomes.push(if is_whole {
-                    Outcome::Said(said.trim_end().into())
-                } else {
-                    Outcome::Crashed
-                });
-            }
-            Err(RecvTimeoutError::Timeout) => {
-                outcomes.push(Outcome::TimedOut);
-                break;
-            }
-            Err(RecvTimeoutError::Disconnected) => break,
-        }
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+    let has_ended = follow(child, PATIENCE, |line| {
+        let number = outcomes.len().to_string();
+        let (found, said) = line.split_once(' ').unwrap_or((line, ""));
+        ensure!(found.trim_end() == number, "`{}` instead of job {number}", line.trim_end());
+        let is_whole = line.ends_with('\n');
+        outcomes.push(if is_whole { Outcome::Said(said.trim_end().into()) } else { Outcome::Crashed });
+        Ok(())
+    })?;
+    if !has_ended {
+        outcomes.push(Outcome::TimedOut);
     }
-    // It has ended, or is to be.
-    let _ = child.kill();
-    child.wait()?;
     Ok(())
 }

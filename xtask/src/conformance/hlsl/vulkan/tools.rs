@@ -20,6 +20,9 @@ const DRIVER: [(&str, &str); 3] = [
     ("spirv.py", include_str!("spirv.py")),
 ];
 
+/// The loop over jobs, a module of each program that is built.
+const JOBS: &str = include_str!("jobs.rs");
+
 /// The tools.
 pub(in super::super) struct Tools {
     pub(in super::super) translator: PathBuf,
@@ -66,9 +69,10 @@ fn translator() -> Result<PathBuf> {
     built("translate", include_str!("translate.rs"), "dxil-spirv = \"=0.1.0\"")
 }
 
-/// Builds a program with a dependency that the workspace does not have, unless it is there.
+/// Builds a program that does jobs with a dependency that the workspace does not have, unless it is there.
 pub(in super::super) fn built(name: &str, source: &str, dependency: &str) -> Result<PathBuf> {
-    let folder = sh::target().join(format!("hlsl-{name}-{}", &sh::sha256_hex(source.as_bytes())[..16]));
+    let digest = sh::sha256_hex([source, JOBS].concat().as_bytes());
+    let folder = sh::target().join(format!("hlsl-{name}-{}", &digest[..16]));
     let program = folder.join("target/release").join(name);
     if program.is_file() {
         return Ok(program);
@@ -80,6 +84,7 @@ pub(in super::super) fn built(name: &str, source: &str, dependency: &str) -> Res
     std::fs::create_dir_all(folder.join("src"))?;
     std::fs::write(folder.join("Cargo.toml"), manifest)?;
     std::fs::write(folder.join("src/main.rs"), source)?;
+    std::fs::write(folder.join("src/jobs.rs"), JOBS)?;
     println!("{name} is built, with {dependency}");
     let mut cargo = sh::cargo();
     cargo.args(["build", "--release", "--quiet"]).current_dir(&folder);

@@ -1,12 +1,8 @@
-//! Translates shaders to SPIR-V with dxil-spirv: `translate JOBS FIRST [plain]`.
-//!
-//! JOBS is a text file with one job a line: a container and the output, separated by a tab. FIRST is the number of the first job to
-//! do. Before a job its number is printed, and after it `ok` or the reason why there is no SPIR-V. So the caller knows
-//! which job ends the process, and starts it again at the next one.
+//! Translates shaders to SPIR-V with dxil-spirv: `translate JOBS FIRST [plain]`, see `jobs.rs`.
 //!
 //! Unless `plain`, a resource is in the descriptor set of its space. Its binding is its register, from which its class is told apart by [`SHIFTS`].
 
-use std::io::Write as _;
+mod jobs;
 
 use dxil_spirv::binding::{
     Bindless, CbvVulkanBinding, D3dBinding, ResourceKind, SrvVulkanBinding, UavVulkanBinding, VulkanBinding,
@@ -22,26 +18,11 @@ const SHIFTS: [u32; 5] = [0, 1000, 2000, 3000, 4000];
 const SETS: u32 = 8;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let jobs = std::fs::read_to_string(&arguments[1]).expect("the list of jobs");
-    let first: usize = arguments[2].parse().expect("a number");
-    for (number, job) in jobs.lines().enumerate().skip(first) {
-        let (input, output) = job.split_once('\t').expect("two files");
-        print!("{number} ");
-        std::io::stdout().flush().expect("standard output");
-        let container = std::fs::read(input).expect("the container");
-        let is_plain = arguments.len() > 3;
-        let words = if is_plain { dxil_spirv::convert_to_spirv(&container) } else { translate(&container) };
-        match words {
-            Ok(words) => {
-                let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
-                std::fs::write(output, bytes).expect("the output");
-                println!("ok");
-            }
-            Err(error) => println!("{error}"),
-        }
-    }
-    println!("end");
+    let is_plain = std::env::args().len() > 3;
+    jobs::run(|container, _| {
+        let words = if is_plain { dxil_spirv::convert_to_spirv(container) } else { translate(container) };
+        words.map(|words| words.into_iter().flat_map(u32::to_le_bytes).collect())
+    });
 }
 
 fn translate(container: &[u8]) -> dxil_spirv::Result<Vec<u32>> {
