@@ -47,7 +47,10 @@ pub(super) struct Printer<'p> {
     pub(super) variables: &'p Variables,
     pub(super) names: Names,
     pub(super) interface: Interface,
+    /// What the language has no form for, in the order of the text.
     pub(super) unknown: Vec<String>,
+    /// Number of these that the text names.
+    named: usize,
     pub(super) helpers: Vec<Helper>,
     /// Objects of the descriptor heap that have a name, by type and index.
     pub(super) heap_objects: FastMap<String, String>,
@@ -129,6 +132,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         names,
         interface,
         unknown: Vec::new(),
+        named: 0,
         helpers: Vec::new(),
         heap_objects: FastMap::default(),
         elements: FastMap::default(),
@@ -164,6 +168,9 @@ impl Printer<'_> {
         {
             let text = self.return_text();
             self.line(&text);
+        }
+        for comment in self.unnamed("") {
+            self.line(&comment);
         }
         let plain = |text: &str| Line { text: text.to_owned(), addresses: Vec::new() };
         let mut lines: Vec<Line> =
@@ -252,12 +259,21 @@ impl Printer<'_> {
 
     /// Adds a line, after those that must precede it.
     pub(super) fn line(&mut self, text: &str) {
-        let pending = std::mem::take(&mut self.pending);
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.extend(self.unnamed(text));
         let addresses = std::mem::take(&mut self.addresses);
         for text in pending.iter().map(String::as_str).chain([text]) {
             let text = format!("{}{text}", "    ".repeat(self.indent));
             self.lines.push(Line { text, addresses: addresses.clone() });
         }
+    }
+
+    /// Returns comments that name what a line, or the code before it, has no form for.
+    fn unnamed(&mut self, text: &str) -> Vec<String> {
+        let unnamed = self.unknown[self.named..].iter().filter(|what| !text.contains(what.as_str()));
+        let comments = unnamed.map(|what| format!("// no HLSL for {what}")).collect();
+        self.named = self.unknown.len();
+        comments
     }
 
     /// Returns whether a value has a variable.
