@@ -6,7 +6,7 @@
 use super::declaration::is_constant;
 use super::offsets::follows;
 use crate::ir::StructId;
-use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructTypes};
+use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField};
 use crate::ir::shader::interface::ShaderProgram;
 
 /// Maximum number of members that fill one gap.
@@ -17,7 +17,7 @@ pub(super) fn run(program: &mut ShaderProgram) -> Vec<String> {
     let mut unknown = Vec::new();
     for id in structures(program) {
         let structure = &program.structs[id];
-        match filled(&structure.fields, &program.structs, program.has_native_16_bit) {
+        match filled(&structure.fields, program) {
             Some(fields) => program.structs[id].fields = fields,
             None => unknown.push(format!("the layout of the structure {}", structure.name)),
         }
@@ -51,17 +51,18 @@ fn structures(program: &ShaderProgram) -> Vec<StructId> {
 }
 
 /// Returns the members with those that fill gaps; [`None`] if none can.
-fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Option<Vec<StructField>> {
-    let mut all = Vec::with_capacity(fields.len());
+fn filled(fields: &[StructField], program: &ShaderProgram) -> Option<Vec<StructField>> {
+    let structs = &program.structs;
+    let mut all: Vec<StructField> = Vec::with_capacity(fields.len());
     let mut end = 0;
     for field in fields {
         for _ in 0..MAX_FILL {
-            if follows(end, field, structs) {
+            if follows(end, before(&all, program), field, structs) {
                 break;
             }
             let ty = match field.offset.checked_sub(end)? {
                 4.. if end.is_multiple_of(4) => Scalar::UINT,
-                2.. if has_16_bit => Scalar { bits: 16, ..Scalar::UINT },
+                2.. if program.has_native_16_bit => Scalar { bits: 16, ..Scalar::UINT },
                 _ => return None,
             };
             all.push(StructField {
@@ -73,7 +74,7 @@ fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Op
             });
             end += ty.bytes();
         }
-        if !follows(end, field, structs) {
+        if !follows(end, before(&all, program), field, structs) {
             return None;
         }
         all.push(field.clone());
@@ -82,16 +83,25 @@ fn filled(fields: &[StructField], structs: &StructTypes, has_16_bit: bool) -> Op
     Some(all)
 }
 
+/// Returns the type of the last member where it matters to the next one: in structures, DXC gives no row to numbers whose
+/// precision is a minimum.
+fn before<'f>(fields: &'f [StructField], program: &ShaderProgram) -> Option<&'f DataType> {
+    fields.last().filter(|_| program.model < (6, 0)).map(|last| &last.ty)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ir::shader::interface::Stage;
 
     fn field(offset: u32, ty: DataType) -> StructField {
         StructField { name: format!("at{offset}"), offset, ty, semantic: None, access: None }
     }
 
     fn offsets(fields: &[StructField], has_16_bit: bool) -> Option<Vec<(u32, bool)>> {
-        let filled = filled(fields, &StructTypes::default(), has_16_bit)?;
+        let program =
+            ShaderProgram { has_native_16_bit: has_16_bit, ..ShaderProgram::new(Stage::Pixel, (6, 2)) };
+        let filled = filled(fields, &program)?;
         Some(filled.iter().map(|field| (field.offset, field.name.starts_with("gap"))).collect())
     }
 
@@ -111,6 +121,12 @@ mod tests {
         let double = DataType::Scalar(Scalar { bits: 64, ..Scalar::FLOAT });
         let wide = [field(0, DataType::Vector(half, 2)), field(4, double)];
         assert_eq!(offsets(&wide, true), Some(vec![(0, false), (4, false)]));
+        // FXC starts a row after numbers whose precision is a minimum.
+        let minimum = Scalar { is_minimum: true, ..half };
+        let rows = [field(0, DataType::Scalar(minimum)), field(16, number())];
+        let fxc = ShaderProgram::new(Stage::Pixel, (5, 0));
+        assert_eq!(filled(&rows, &fxc).map(|all| all.len()), Some(2));
+        assert_eq!(offsets(&rows, false).map(|all| all.len()), Some(5));
         // Members that overlap have no form.
         assert_eq!(offsets(&[field(0, number()), field(0, number())], true), None);
     }
