@@ -146,10 +146,11 @@ impl<'m, 'a> TypeReader<'m, 'a> {
                 counts.push(u32::try_from(count).ok()?);
                 ty = element;
             }
-            // A matrix of one line has no array of them, unless it is a number.
+            // A matrix of one line is that line, which may be an array of one number.
             let lines = if is_row_major { rows } else { columns };
             let is_lowered = !self.struct_name(ty).is_some_and(|name| name.starts_with(MATRIX));
-            if is_lowered && (lines > 1 || counts.last() == Some(&1)) {
+            let is_vector = matches!(self.module.types.get(ty), Type::Vector { .. });
+            if is_lowered && (lines > 1 || counts.last() == Some(&1) && !is_vector) {
                 counts.pop();
             }
             let nest = |ty, count: &u32| DataType::Array(Box::new(ty), *count);
