@@ -256,7 +256,8 @@ impl Interface {
             constant.set.0 == 3 && number >= first && number - first < u32::from(constant.count)
         });
         let Some(constant) = constant else {
-            self.pair([String::new(), String::new()], number, (shape, 0), shader);
+            let texel = DataType::Vector(Scalar::FLOAT, 4);
+            self.pair([String::new(), String::new()], number, (shape, 0), texel, shader);
             return;
         };
         let name = String::from_utf8_lossy(&constant.name).into_owned();
@@ -270,7 +271,12 @@ impl Interface {
             Some((sampler, texture)) => [format!("{texture}{element}"), sampler.into()],
             None => [format!("{name}{element}"), String::new()],
         };
-        self.pair(names, number, (shape, if count > 1 { count } else { 0 }), shader);
+        // Lanes of a number are all that number, so that samples of it may be read as vectors.
+        let texel = match (constant.data_type.columns, &names[1][..]) {
+            (_, "") | (2.., _) => DataType::Vector(Scalar::FLOAT, 4),
+            _ => DataType::Scalar(Scalar::FLOAT),
+        };
+        self.pair(names, number, (shape, if count > 1 { count } else { 0 }), texel, shader);
     }
 
     /// Adds a texture and its sampler, with their names. An element of an array has its number in brackets in its name,
@@ -280,11 +286,12 @@ impl Interface {
         [texture, sampler]: [String; 2],
         number: u32,
         (shape, count): (Shape, u32),
+        texel: DataType,
         shader: &mut ShaderProgram,
     ) {
         let mut resource = resource(texture, ResourceClass::ShaderResource, shape, number);
         resource.size = count;
-        resource.element = Some(DataType::Vector(Scalar::FLOAT, 4));
+        resource.element = Some(texel);
         let texture = shader.resources.push(resource);
         let class = ResourceClass::Sampler;
         let sampler = shader.resources.push(self::resource(sampler, class, Shape::Sampler, number));
