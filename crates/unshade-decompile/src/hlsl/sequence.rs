@@ -8,6 +8,7 @@
 //! | one store of a whole number or vector | `buffer.Append(value);` |
 //! | several stores | `Data element;`, its members, `buffer.Append(element);` |
 //! | loads | `Data element = buffer.Consume();` |
+//! | no load | `buffer.Consume();` |
 //!
 //! A buffer that is accessed in another way as well is declared as one with a counter.
 
@@ -75,7 +76,8 @@ fn is_sequential(
                 && function.input(*user, 1) == id
                 && accessed(function, *user) == Some(resource)
         };
-        return !users.is_empty() && users.iter().all(is_element);
+        // What is appended has to be stored; what is consumed may be dropped.
+        return (op == ShaderOp::LoadStructured || !users.is_empty()) && users.iter().all(is_element);
     }
     let number = (function.op(id) == Op::Shader(op)).then(|| function.input(id, 1));
     number.is_some_and(|number| {
@@ -94,6 +96,10 @@ impl Printer<'_> {
         let Some(ty) = found.element.clone() else { return false };
         let name = self.naming.type_name(&ty);
         if found.sequence == Some(Sequence::Consume) {
+            if self.schedule.uses[id] == 0 {
+                self.line(&format!("{object}.Consume();"));
+                return true;
+            }
             let element = self.names.take("element");
             self.line(&format!("{name} {element} = {object}.Consume();"));
             self.elements.insert(id, Element { name: element, stores: 0 });
