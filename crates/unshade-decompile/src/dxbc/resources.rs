@@ -106,6 +106,7 @@ fn join(mut resource: Resource, resources: &mut IdVec<ResourceId, Resource>) {
     };
     let count = index + binding.count.unwrap_or(1).min(MAX_INDEX);
     resource.name = base;
+    resource.is_array = true;
     resource.binding = Some(Binding { register, count: Some(count), ..binding });
     let known = resources.iter_mut().find(|known| {
         let is_same =
@@ -123,8 +124,8 @@ fn join(mut resource: Resource, resources: &mut IdVec<ResourceId, Resource>) {
     }
 }
 
-/// Returns a name of the language: those of resources in structures have dots and brackets. The names that the compiler
-/// gives, such as `$Globals`, stay.
+/// Returns a name of the language: those of resources in structures have dots and brackets, those in namespaces have
+/// colons. The names that the compiler gives, such as `$Globals`, stay.
 fn identifier(name: &str) -> String {
     // The path of a resource in a structure: that of `lights[0].map` is `lights.0.map`.
     if name.contains('.')
@@ -133,6 +134,9 @@ fn identifier(name: &str) -> String {
         return name.replace('[', ".").replace(']', "");
     }
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '$';
+    if name.split("::").all(|part| !part.is_empty() && part.chars().all(is_letter)) {
+        return name.to_owned();
+    }
     let text: String = name.chars().map(|letter| if is_letter(letter) { letter } else { '_' }).collect();
     text.trim_end_matches(|letter| letter == '_' && !name.ends_with('_')).to_owned()
 }
@@ -418,9 +422,11 @@ fn members(buffer: &rdef::Buffer, types: &mut Types<'_>, structs: &mut StructTyp
     resource.size = buffer.fields.size;
     if let [only] = &buffer.variables[..]
         && only.name.0 == buffer.name.0.strip_prefix(OBJECT).unwrap_or(&buffer.name.0)
-        && let Some(ty) = types.convert(only.fields.type_offset.0, Packing::Constant, structs)
-        && let Some(ty) = object(ty, resource.binding)
+        && let Some(declared) = types.convert(only.fields.type_offset.0, Packing::Constant, structs)
+        && let is_array = matches!(declared, DataType::Array(..))
+        && let Some(ty) = object(declared, resource.binding)
     {
+        resource.is_array = is_array;
         resource.is_object = true;
         resource.element = Some(ty);
         return;

@@ -227,6 +227,7 @@ pub(super) fn resource(
             || name.starts_with("TextureBuffer<")
             || found.count != Some(1)
             || is_object,
+        is_array: false,
         initial_values: std::collections::BTreeMap::new(),
     }
 }

@@ -50,7 +50,9 @@ impl Printer<'_> {
         let resource = &self.program.resources[id];
         let index = self.function.input(handle, 1);
         match resource.binding {
-            Some(binding) if binding.count == Some(1) => self.naming.resource(id).to_owned(),
+            Some(binding) if binding.count == Some(1) && !resource.is_array => {
+                self.naming.resource(id).to_owned()
+            }
             Some(_) => {
                 let index = self.value(index, Kind::Integer, 0);
                 format!("{}[{index}]", self.naming.resource(id))

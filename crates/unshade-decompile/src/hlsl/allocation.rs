@@ -48,6 +48,28 @@ pub(super) fn gaps_before(program: &ShaderProgram, id: ResourceId) -> Option<Vec
     (at == register).then_some(gaps)
 }
 
+/// Returns whether resources have the registers that the compiler gives them if all others name theirs, or come first.
+pub(super) fn are_first_free(program: &ShaderProgram, ids: &[ResourceId]) -> bool {
+    let has_own = |id: &ResourceId| {
+        let is_in_space_0 = program.resources[*id].binding.is_some_and(|binding| binding.space == 0);
+        is_in_space_0 && !(program.model < (6, 0) && program.resources[*id].has_register)
+    };
+    let classes: BTreeSet<ResourceClass> = ids.iter().map(|id| program.resources[*id].class).collect();
+    ids.iter().all(has_own)
+        && classes.into_iter().all(|class| {
+            let of_class = |id: &ResourceId| program.resources[*id].class == class;
+            let others = program.resources.entries().map(|(id, _)| id).filter(|id| !ids.contains(id));
+            let others: Vec<ResourceId> = others.filter(of_class).collect();
+            let taken: Vec<(u32, u32)> = others.iter().filter_map(|id| range(program, *id)).collect();
+            let mut free: Vec<ResourceId> = ids.iter().copied().filter(of_class).collect();
+            free.sort_by_key(|id| range(program, *id));
+            let counted = others.iter().filter(|id| !program.resources[**id].has_register);
+            let is_last = counted.filter_map(|id| range(program, *id)).max()
+                < free.first().and_then(|id| range(program, *id));
+            is_last && first_wrong(program, first_register(program, class), &free, &taken).is_none()
+        })
+}
+
 /// Adds those of a class. Where one can't be counted, its declaration names the register, and the rest is counted anew.
 fn of_class(program: &ShaderProgram, class: ResourceClass, found: &mut BTreeSet<ResourceId>) {
     let mut free: Vec<ResourceId> = Vec::new();
@@ -61,16 +83,21 @@ fn of_class(program: &ShaderProgram, class: ResourceClass, found: &mut BTreeSet<
             free.push(id);
         }
     }
-    let start = match (class, program.stage) {
-        (ResourceClass::UnorderedAccess, Stage::Pixel) if program.model < (5, 1) => render_targets(program),
-        _ => 0,
-    };
+    let start = first_register(program, class);
     // The compiler counts in the order of the declarations.
     while let Some(wrong) = first_wrong(program, start, &free, &taken) {
         let id = free.remove(wrong);
         taken.extend(range(program, id));
     }
     found.extend(free);
+}
+
+/// Returns the first register that the compiler may give to a class.
+fn first_register(program: &ShaderProgram, class: ResourceClass) -> u32 {
+    match (class, program.stage) {
+        (ResourceClass::UnorderedAccess, Stage::Pixel) if program.model < (5, 1) => render_targets(program),
+        _ => 0,
+    }
 }
 
 /// Returns the first resource that would get another register than it has.

@@ -1,10 +1,12 @@
 //! Declarations of a program: structures, constant buffers, resources, variables; and the names of all of them.
 
 use super::allocation;
+use super::initializer::initializer;
 use super::legacy;
+use super::member_resources::MemberResources;
 use super::names::{Names, identifier, is_function};
 use super::offsets::{is_natural, packed_at, registers};
-use super::resource_struct::ResourceVariable;
+use super::resource_struct::{self, ResourceVariable};
 use super::sequence;
 use super::spelling;
 use crate::ir::hash::FastMap;
@@ -43,6 +45,8 @@ pub(super) struct Naming {
     counted: BTreeSet<ResourceId>,
     /// The global variables whose members are resources.
     resource_variables: Vec<ResourceVariable>,
+    /// The resources that are members of structures of constants.
+    member_resources: MemberResources,
     /// Names that other programs refer to and that can't be kept.
     pub(super) missing: Vec<String>,
 }
@@ -53,6 +57,7 @@ impl Naming {
         let (counted, sequences) = (allocation::counted(program), sequence::buffers(program));
         let mut naming = Self { counted, sequences, ..Self::default() };
         naming.resource_variables = ResourceVariable::find(program, names, &mut naming.resources);
+        naming.member_resources = MemberResources::find(program, &mut naming.resources);
         for (id, resource) in program.resources.entries() {
             if legacy::is_legacy(program) {
                 if let Some(wanted) = legacy::wanted_name(program, resource) {
@@ -84,8 +89,11 @@ impl Naming {
             };
             let wanted = wanted.trim_start_matches('$');
             if resource.binding.is_some() {
-                let name =
-                    if has_own_scope(program, resource) { identifier(wanted) } else { names.take(wanted) };
+                let name = match has_own_scope(program, resource) {
+                    true => identifier(wanted),
+                    false if is_constant(resource) => names.take(wanted),
+                    false => names.take_path(wanted),
+                };
                 naming.resources.insert(id, name);
             }
         }
@@ -157,7 +165,7 @@ impl Naming {
         let is_base = |index: usize| index == 0 && base(program, id).is_some();
         let name = |(field, names): (&StructField, &mut Names)| match field.name.is_empty() {
             true => names.take(&format!("m{}", field.offset)),
-            false => names.take(field.name.trim_start_matches('$')),
+            false => names.take_path(field.name.trim_start_matches('$')),
         };
         let mut all = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {
@@ -314,6 +322,10 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
             };
             lines.push(format!("    {declared}{semantic}{access};"));
         }
+        for (name, ty) in naming.member_resources.of(id) {
+            let (ty, counts) = resource_struct::declare_type(program, naming, ty, &mut Vec::new());
+            lines.push(format!("    {ty} {name}{counts};"));
+        }
         lines.push("};".into());
         lines.push(String::new());
     }
@@ -321,7 +333,8 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
         lines.extend(legacy::resources(program, naming));
     }
     for (id, resource) in program.resources.entries() {
-        if resource.binding.is_none() || legacy::is_legacy(program) {
+        let is_member = naming.member_resources.contains(id);
+        if resource.binding.is_none() || is_member || legacy::is_legacy(program) {
             continue;
         }
         if let Some(variable) = naming.resource_variables.iter().find(|found| found.resources.contains(&id)) {
@@ -343,7 +356,9 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, unknown: &mut Vec<
                     };
                     let ty = with_named_element(program, naming, resource, ty, &mut lines);
                     let (suffix, register) = binding(program, naming, id);
-                    lines.push(format!("{ty} {}{suffix}{register};", naming.resource(id)));
+                    lines.push(in_namespace(naming.resource(id), |name| {
+                        format!("{ty} {name}{suffix}{register};")
+                    }));
                 }
                 None => unknown.push(format!("the resource {}", naming.resource(id))),
             }
@@ -552,7 +567,6 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
             if !is_natural && Packing::Constant.size(&field.ty, &program.structs) == 0 {
                 continue;
             }
-            let declared = naming.declare(&field.ty, naming.field(structure, index));
             let place = match &registers {
                 _ if is_natural => String::new(),
                 Some(limit) if is_globals && field.offset >= *limit => String::new(),
@@ -565,7 +579,10 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
                 }
                 None => String::new(),
             };
-            lines.push(format!("{indent}{declared}{place}{value};"));
+            let text = in_namespace(naming.field(structure, index), |name| {
+                format!("{}{place}{value};", naming.declare(&field.ty, name))
+            });
+            lines.push(format!("{indent}{text}"));
         }
         if !is_globals {
             lines.push("};".into());
@@ -587,6 +604,14 @@ fn constant_buffer(program: &ShaderProgram, naming: &Naming, id: ResourceId, lin
         }
     }
     lines.push(String::new());
+}
+
+/// Returns a declaration in the namespaces that are in its name, by its name without them.
+fn in_namespace(name: &str, declared: impl FnOnce(&str) -> String) -> String {
+    let Some((namespaces, name)) = name.rsplit_once("::") else { return declared(name) };
+    let namespaces = namespaces.split("::");
+    let open: String = namespaces.clone().map(|namespace| format!("namespace {namespace} {{ ")).collect();
+    format!("{open}{}{}", declared(name), " }".repeat(namespaces.count()))
 }
 
 /// Returns whether a constant buffer is that of the uniform parameters of the entry point.
@@ -613,7 +638,7 @@ fn binding(program: &ShaderProgram, naming: &Naming, id: ResourceId) -> (String,
     let resource = &program.resources[id];
     let Some(binding) = resource.binding else { return Default::default() };
     let suffix = match binding.count {
-        Some(1) => String::new(),
+        Some(1) if !resource.is_array => String::new(),
         Some(count) => format!("[{count}]"),
         None => "[]".into(),
     };
@@ -741,37 +766,4 @@ pub(super) fn parameter(naming: &Naming, parameter: &ShaderParameter, name: &str
 pub(super) fn template(argument: &str) -> String {
     let space = if argument.ends_with('>') { " " } else { "" };
     format!("<{argument}{space}>")
-}
-
-/// Returns the initial value of a constant.
-fn initializer(ty: &DataType, structs: &StructTypes, values: &mut impl Iterator<Item = u64>) -> String {
-    match ty {
-        DataType::Scalar(scalar) => {
-            super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits)
-        }
-        DataType::Vector(scalar, lanes) => {
-            let parts: Vec<String> = (0..*lanes)
-                .map(|_| super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits))
-                .collect();
-            format!("{{ {} }}", parts.join(", "))
-        }
-        DataType::Matrix { scalar, rows, columns, .. } => {
-            let count = u32::from(*rows) * u32::from(*columns);
-            let parts: Vec<String> = (0..count)
-                .map(|_| super::expression::literal(values.next().unwrap_or(0), scalar.kind, scalar.bits))
-                .collect();
-            format!("{{ {} }}", parts.join(", "))
-        }
-        DataType::Array(element, count) => {
-            let parts: Vec<String> = (0..*count).map(|_| initializer(element, structs, values)).collect();
-            format!("{{ {} }}", parts.join(", "))
-        }
-        DataType::Struct(id) => {
-            let fields = structs.get(*id).map_or(&[][..], |structure| &structure.fields);
-            let parts: Vec<String> =
-                fields.iter().map(|field| initializer(&field.ty, structs, values)).collect();
-            format!("{{ {} }}", parts.join(", "))
-        }
-        DataType::Named(_) => "0".into(),
-    }
 }

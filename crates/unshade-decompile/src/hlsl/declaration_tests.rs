@@ -95,3 +95,44 @@ fn fxc_takes_orders_of_matrices_by_name() {
     );
     assert!(declared((6, 0)).starts_with("RWStructuredBuffer<row_major int2x2> u0"), "{}", declared((6, 0)));
 }
+
+/// Returns a texture with a name and a register.
+fn texture(name: &str, register: u32) -> Resource {
+    Resource {
+        name: name.into(),
+        binding: Some(Binding { register, space: 0, count: Some(1) }),
+        has_register: false,
+        ..Resource::new(ResourceClass::ShaderResource, Shape::Texture2D)
+    }
+}
+
+/// Returns a program with a variable whose type is a structure with a constant and, by their paths, textures.
+fn lit(register: u32) -> ShaderProgram {
+    let mut program = program("$Globals", 0, Vec::new());
+    let fields = vec![field("color", 0, DataType::Vector(Scalar::FLOAT, 4))];
+    let light = program.structs.push(StructType { name: "Light".into(), size: 16, fields });
+    let whole = program.structs.iter_mut().next().unwrap();
+    whole.fields.push(field("light", 0, DataType::Struct(light)));
+    program.resources.push(texture("light.maps.0", register));
+    program.resources.push(texture("light.maps.1", register + 1));
+    program
+}
+
+#[test]
+fn resources_are_members_of_structures_with_constants() {
+    let text = print(lit(0)).text();
+    assert!(text.contains("float4 color;\n    Texture2D<float4> maps[2];\n};"), "{text}");
+    assert!(!text.contains("light_maps"), "{text}");
+    // The compiler would give them the registers 0 and 1.
+    let text = print(lit(3)).text();
+    assert!(text.contains("Texture2D<float4> light_maps_0 : register(t3);"), "{text}");
+}
+
+#[test]
+fn namespaces_hold_declarations() {
+    let mut program = program("$Globals", 0, vec![field("A::scale", 0, DataType::Scalar(Scalar::FLOAT))]);
+    program.resources.push(texture("A::B::map", 0));
+    let text = print(program).text();
+    assert!(text.contains("namespace A { float scale; }\n"), "{text}");
+    assert!(text.contains("namespace A { namespace B { Texture2D<float4> map; } }\n"), "{text}");
+}

@@ -38,12 +38,14 @@ mod declared;
 mod expression;
 mod function;
 mod hit_object;
+mod initializer;
 mod legacy;
 #[cfg(test)]
 mod legacy_tests;
 mod matrix;
 mod matrix_value;
 mod member;
+mod member_resources;
 mod names;
 mod node;
 mod offsets;

@@ -18,8 +18,7 @@ const KEYWORDS: &str = "AppendStructuredBuffer asm asm_fragment BlendState bool 
     indices vertices primitives payload object lanes half2 int64_t uint64_t float16_t int16_t uint16_t globallycoherent";
 
 /// Keywords of effects, which FXC compares without regard to case.
-const EFFECT_KEYWORDS: [&str; 7] =
-    ["Pass", "Technique", "Texture", "Sampler", "Texture2D", "PASS", "TECHNIQUE"];
+const EFFECT_KEYWORDS: [&str; 6] = ["Pass", "Technique", "Texture", "Texture2D", "PASS", "TECHNIQUE"];
 
 /// Keywords that compilers take as the names of global variables; at the start of a statement they are keywords.
 const CONTEXTUAL: [&str; 3] = ["indices", "precise", "sample"];
@@ -38,6 +37,7 @@ const FUNCTIONS: &str = "abs acos all any asdouble asfloat asin asint asuint ata
 #[derive(Clone, Debug)]
 pub(super) struct Names {
     taken: BTreeSet<String>,
+    namespaces: BTreeSet<String>,
 }
 
 impl Names {
@@ -58,7 +58,8 @@ impl Names {
     /// Returns the names of the members of a structure.
     pub(super) fn members() -> Self {
         let is_taken = |name: &&str| !CONTEXTUAL.contains(name) && *name != "globallycoherent";
-        Self { taken: KEYWORDS.split_whitespace().filter(is_taken).map(str::to_owned).collect() }
+        let taken = KEYWORDS.split_whitespace().filter(is_taken).map(str::to_owned).collect();
+        Self { taken, namespaces: BTreeSet::new() }
     }
 
     /// Returns the names of a function: those that only global variables may have are taken.
@@ -71,6 +72,23 @@ impl Names {
     /// Takes an identifier just as it is. Returns whether it was free.
     pub(super) fn take_exactly(&mut self, name: &str) -> bool {
         self.taken.insert(name.to_owned())
+    }
+
+    /// Takes a name in namespaces, such as `A::B::name`, or an identifier if it is none or can't be taken.
+    pub(super) fn take_path(&mut self, wanted: &str) -> String {
+        let mut parts = wanted.split("::");
+        let is_free = |part: &str| identifier(part) == part && Self::members().take_exactly(part);
+        let Some(first) = parts.next().filter(|first| wanted.len() > first.len()) else {
+            return self.take(wanted);
+        };
+        let is_known = self.namespaces.contains(first);
+        let can_be = is_free(first) && parts.all(is_free) && (is_known || !self.taken.contains(first));
+        if !can_be || !self.taken.insert(wanted.to_owned()) {
+            return self.take(wanted);
+        }
+        self.taken.insert(first.to_owned());
+        self.namespaces.insert(first.to_owned());
+        wanted.to_owned()
     }
 
     /// Takes an identifier that is free: the wanted one, or one with a number after it.
@@ -132,6 +150,11 @@ mod tests {
         assert_eq!(names.take("light"), "light_2");
         assert_eq!(names.take("Texture2D<float4>"), "Texture2D_float4");
         assert_eq!(names.take("4x"), "n4x");
+        assert_eq!(names.take_path("light::map"), "light_map");
+        assert_eq!(names.take_path("A::B::map"), "A::B::map");
+        assert_eq!(names.take_path("A::B::map"), "A_B_map");
+        assert_eq!(names.take_path("A::map"), "A::map");
+        assert_eq!(names.take("A"), "A_2");
         let mut of_dxc = Names::global(false, &BTreeSet::new());
         assert_eq!(of_dxc.of_function().take("sample"), "sample_2");
         assert_eq!(of_dxc.take("sample"), "sample");

@@ -35,7 +35,7 @@ pub(super) struct ResourceVariable {
 
 /// The type of a variable or member.
 #[derive(Clone, Debug)]
-enum Type {
+pub(super) enum Type {
     /// That of a resource: one of those that have it.
     Object(ResourceId),
     /// A structure: its name, and its members in the order of their declaration.
@@ -79,8 +79,11 @@ impl ResourceVariable {
         let distances = distances(program, &leaves);
         let mut registers = String::new();
         for class in CLASSES {
-            // That of the first member, which may be absent.
             let mut of_class = self.resources.iter().filter(|id| program.resources[**id].class == class);
+            if !of_class.clone().any(|id| program.resources[*id].has_register) {
+                continue;
+            }
+            // That of the first member, which may be absent.
             let first = of_class.find_map(|id| {
                 let path = naming.resource(*id).strip_prefix(self.name.as_str())?;
                 let Binding { register, space, .. } = binding(program, *id)?;
@@ -122,12 +125,12 @@ fn variable_type(program: &ShaderProgram, name: &str, paths: &mut [Path<'_>]) ->
 }
 
 /// Returns whether a part of a path can be the name of a member.
-fn is_member_name(part: &str) -> bool {
+pub(super) fn is_member_name(part: &str) -> bool {
     identifier(part) == part && Names::members().take_exactly(part)
 }
 
 /// Returns a part of a path as an index.
-fn index_of(part: &str) -> Option<usize> {
+pub(super) fn index_of(part: &str) -> Option<usize> {
     part.parse().ok().filter(|index| *index < MAX_LEAVES)
 }
 
@@ -142,7 +145,12 @@ fn is_constant_member(program: &ShaderProgram, name: &str) -> bool {
 }
 
 /// Adds a path to a type. Returns `None` if it does not fit.
-fn add(program: &ShaderProgram, ty: &mut Option<Type>, path: &[&str], id: ResourceId) -> Option<()> {
+pub(super) fn add(
+    program: &ShaderProgram,
+    ty: &mut Option<Type>,
+    path: &[&str],
+    id: ResourceId,
+) -> Option<()> {
     let Some((first, rest)) = path.split_first() else {
         return match ty {
             None => {
@@ -244,7 +252,7 @@ fn list(ty: &Type, path: String, leaves: &mut Vec<(String, ResourceId)>) {
 }
 
 /// Returns the text of a resource: `lights[0].map`.
-fn text(name: &str, path: &[&str]) -> String {
+pub(super) fn text(name: &str, path: &[&str]) -> String {
     let mut text = name.to_owned();
     for part in path {
         match index_of(part) {
@@ -270,7 +278,7 @@ fn name_structs(ty: &mut Type, of: &str, names: &mut Names) {
 }
 
 /// Adds the structures of a type. Returns its name and dimensions.
-fn declare_type(
+pub(super) fn declare_type(
     program: &ShaderProgram,
     naming: &Naming,
     ty: &Type,

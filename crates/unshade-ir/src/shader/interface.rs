@@ -245,6 +245,8 @@ pub struct Resource {
     pub has_register: bool,
     /// Whether it is declared as `ConstantBuffer<T>`, with its members after a dot. Otherwise their names are global.
     pub is_object: bool,
+    /// Whether it is declared as an array although it is one resource.
+    pub is_array: bool,
     /// Of a constant buffer, the initial values of members, by offset: the numbers in the order of an initializer.
     pub initial_values: BTreeMap<u32, Vec<u64>>,
 }
@@ -270,6 +272,7 @@ impl Resource {
             sequence: None,
             has_register: true,
             is_object: false,
+            is_array: false,
             initial_values: BTreeMap::new(),
         }
     }
