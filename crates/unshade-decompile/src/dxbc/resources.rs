@@ -54,7 +54,7 @@ pub(super) fn read(
     shader: &mut ShaderProgram,
 ) -> Result<Bindings, LiftError> {
     if let Some(PartData::Resources(definitions)) = part(container, &[*b"RDEF"])? {
-        let mut types = Types::new(&definitions);
+        let mut types = Types::new(&definitions.types);
         for binding in &definitions.bindings {
             if let Some(resource) = defined(&definitions, &mut types, binding, &mut shader.structs) {
                 join(resource, &mut shader.resources);

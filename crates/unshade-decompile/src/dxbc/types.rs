@@ -9,7 +9,7 @@
 //! Source: `D3D_SHADER_VARIABLE_CLASS` and `D3D_SHADER_VARIABLE_TYPE` in Microsoft's documentation.
 
 use std::collections::HashMap;
-use unshade_dxcontainer::rdef::{self, ResourceDefinitions};
+use unshade_dxcontainer::rdef;
 use unshade_ir::StructId;
 use unshade_ir::shader::data_type::{
     DataType, Packing, Scalar, ScalarKind, StructField, StructType, StructTypes,
@@ -39,16 +39,16 @@ const SCALARS: [(u16, ScalarKind, u8, bool); 12] = [
 
 /// Converts types, each structure once.
 pub(super) struct Types<'d> {
-    definitions: &'d ResourceDefinitions,
+    types: &'d [rdef::DataType],
     by_offset: HashMap<u32, usize>,
     known: HashMap<(u32, bool), StructId>,
 }
 
 impl<'d> Types<'d> {
-    pub(super) fn new(definitions: &'d ResourceDefinitions) -> Self {
-        let entries = definitions.types.iter().enumerate();
+    pub(super) fn new(types: &'d [rdef::DataType]) -> Self {
+        let entries = types.iter().enumerate();
         let by_offset = entries.map(|(number, found)| (found.offset.0, number)).collect();
-        Self { definitions, by_offset, known: HashMap::new() }
+        Self { types, by_offset, known: HashMap::new() }
     }
 
     /// Returns the type at an offset of the part; `None` if it is no type of numbers.
@@ -68,20 +68,18 @@ impl<'d> Types<'d> {
         structs: &mut StructTypes,
         depth: usize,
     ) -> Option<DataType> {
-        let definitions = self.definitions;
-        let found = definitions.types.get(*self.by_offset.get(&offset)?)?;
+        let found = self.types.get(*self.by_offset.get(&offset)?)?;
         if depth > MAX_DEPTH {
             return None;
         }
         let fields = &found.fields;
-        let (rows, columns) = (u8::try_from(fields.rows).ok()?, u8::try_from(fields.columns).ok()?);
         let element = match fields.class {
             0 => DataType::Scalar(scalar(fields.base)?),
             1 => DataType::Vector(scalar(fields.base)?, fields.columns.clamp(1, 4)),
             2 | 3 => DataType::Matrix {
                 scalar: scalar(fields.base)?,
-                rows,
-                columns,
+                rows: u8::try_from(fields.rows).ok()?,
+                columns: u8::try_from(fields.columns).ok()?,
                 is_row_major: fields.class == 2,
             },
             5 | 6 => self.structure(found, packing, structs, depth)?,
@@ -150,4 +148,46 @@ impl PushField for StructType {
 fn scalar(base: u16) -> Option<Scalar> {
     let (_, kind, bits, is_minimum) = SCALARS.iter().find(|row| row.0 == base)?;
     Some(Scalar { kind: *kind, bits: *bits, is_minimum: *is_minimum })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unshade_dxcontainer::Hex32;
+    use unshade_dxcontainer::bytes::Text;
+    use unshade_dxcontainer::rdef::{Member, MemberFields, TypeFields};
+
+    /// Returns a type of floats without a name.
+    fn data_type(offset: u32, class: u16, columns: u16, elements: u16) -> rdef::DataType {
+        let fields = TypeFields {
+            class,
+            base: 3,
+            rows: 1,
+            columns,
+            elements,
+            member_count: 0,
+            members_offset: Hex32(0),
+        };
+        let offset = Hex32(offset);
+        rdef::DataType {
+            offset,
+            name: None,
+            fields,
+            bases: None,
+            members: Vec::new(),
+            interfaces: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn structures_may_have_more_numbers_than_a_matrix() {
+        let mut whole = data_type(80, 5, 256, 0);
+        let fields = MemberFields { name_offset: Hex32(0), type_offset: Hex32(40), start: 0 };
+        whole.members.push(Member { name: Text(b"lights".to_vec()), fields });
+        let types = [data_type(40, 1, 4, 64), whole];
+        let mut structs = StructTypes::default();
+        let found = Types::new(&types).convert(80, Packing::Constant, &mut structs);
+        let Some(DataType::Struct(id)) = found else { panic!("{found:?}") };
+        assert_eq!(structs[id].size, 1024);
+    }
 }
