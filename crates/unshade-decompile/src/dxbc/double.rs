@@ -1,7 +1,7 @@
 //! Instructions that compute with doubles: each is two components of a register, the low half first.
 //!
-//! Where only one side is a double, the first double belongs to the component `x` or to the first pair, the second one
-//! to `y` or the second pair.
+//! Where only one side is a double, the first double belongs to the first component that is written or to the first pair,
+//! the second one to the next component or the second pair: `dlt r0.yz` compares the first doubles into `y`.
 
 use super::lifter::Lifter;
 use super::sources::{Numbers, used_components};
@@ -56,8 +56,8 @@ impl Lifter<'_> {
         let mut scalars = Vec::new();
         match rule {
             Rule::Compare(..) | Rule::FromDouble(_) => {
-                for component in &components {
-                    let value = self.word_of_doubles(*rule, sources, component & 1)?;
+                for position in 0..components.len() as u8 {
+                    let value = self.word_of_doubles(*rule, sources, position & 1)?;
                     scalars.push(self.saturated(instruction, value));
                 }
             }

@@ -9,6 +9,7 @@ use unshade_dxcontainer::signature::{
 use unshade_dxcontainer::{Container, DxFile, PartData};
 use unshade_ir::shader::data_type::{DataType, Scalar};
 use unshade_ir::shader::interface::{ResourceClass, Sequence, ShaderProgram, Shape, Stage};
+use unshade_ir::shader::vector;
 use unshade_ir::verify::verify;
 use unshade_ir::{End, Function, Op, ShaderOp, ValueId};
 
@@ -230,6 +231,21 @@ fn doubles_stay_whole_between_instructions() {
     assert!(shader(function, ShaderOp::MakeDouble).is_empty(), "{function}");
     let [sum] = values(function, Op::FloatAdd)[..] else { panic!("{function}") };
     assert_eq!(function.number(function.input(sum, 1)), Some(1_f64.to_bits()));
+}
+
+#[test]
+fn doubles_belong_to_written_components_in_order() {
+    let program = pixel("ftod r0.xy, v0.x\nftod r0.zw, v0.y\ndtof r1.yz, r0.xyzw\nmov o0.xyzw, r1.zyzz");
+    let function = main_of(&program);
+    let [store] = shader(function, ShaderOp::StoreOutput)[..] else { panic!("{function}") };
+    let value = function.input(store, 3);
+    // Of each component, the number of the component of the input that it comes from.
+    let origins = [0, 1].map(|lane| {
+        let (word, _) = vector::origin(function, value, lane);
+        let load = function.input(function.input(word, 0), 0);
+        function.number(function.input(load, 2))
+    });
+    assert_eq!(origins, [Some(1), Some(0)], "{function}");
 }
 
 #[test]
