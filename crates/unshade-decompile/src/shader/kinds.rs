@@ -39,6 +39,7 @@ pub fn find(function: &Function, declared: &dyn Fn(ValueId) -> Option<ScalarKind
     let live = || function.values.keys().filter(|id| !function.is_replaced(*id));
     live().for_each(|id| classes.unite(function, id));
     live().for_each(|id| classes.define(function, declared, id));
+    live().for_each(|id| classes.unite_parts(function, id));
     live().for_each(|id| classes.unite_integers(function, id));
     live().for_each(|id| classes.vote(function, declared, id));
     function
@@ -114,6 +115,23 @@ impl Classes {
         }
     }
 
+    /// Unites a vector with its parts. Among floats, integers stay what they are: their bits are taken where the vector is
+    /// put together.
+    fn unite_parts(&mut self, function: &Function, id: ValueId) {
+        if function.op(id) != Op::Vector {
+            return;
+        }
+        let parts = (0..function.inputs(id).len()).map(|index| function.input(id, index));
+        let parts: Vec<ValueId> = parts.filter(|part| !is_free(function, *part)).collect();
+        let has_float = self.is_float(id) || parts.iter().any(|part| self.is_float(*part));
+        for part in parts {
+            let root = self.find(part);
+            if !has_float || matches!(self.votes[root].defined, None | Some(ScalarKind::Float)) {
+                self.join(id, part);
+            }
+        }
+    }
+
     /// Unites a value with those that it passes on.
     fn unite(&mut self, function: &Function, id: ValueId) {
         let inputs: Vec<ValueId> =
@@ -129,7 +147,7 @@ impl Classes {
             }
         };
         match function.op(id) {
-            Op::Phi | Op::Vector => (0..inputs.len()).for_each(with),
+            Op::Phi => (0..inputs.len()).for_each(with),
             Op::Copy | Op::Lanes(_) => with(0),
             Op::Select => {
                 with(1);

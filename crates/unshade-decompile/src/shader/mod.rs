@@ -5,6 +5,7 @@
 //! | [`inputs`] | components of inputs as lanes of whole elements |
 //! | [`loads`] | loads of as many words as are used |
 //! | [`matrices`] | loads and stores of whole matrices |
+//! | [`mixed`] | choices of floats and integers apart |
 //! | [`stores`] | stores of single components as stores of vectors |
 //! | [`idiom`] | functions of the language that compilers expand: `pow`, `exp`, `log` |
 //! | [`labels`] | names of the source code for values |
@@ -19,6 +20,7 @@ pub mod kinds;
 pub mod labels;
 pub mod loads;
 pub mod matrices;
+pub mod mixed;
 pub mod signs;
 pub mod stores;
 pub mod users;
@@ -50,6 +52,7 @@ pub fn simplify(function: &mut ShaderFunction, context: &Context<'_>) {
     loads::run(&mut function.function, context);
     idiom::run(&mut function.function);
     stores::run(&mut function.function);
+    mixed::run(&mut function.function);
     settle(function);
     vectorize::run(&mut function.function, context.has_long_vectors);
     settle(function);

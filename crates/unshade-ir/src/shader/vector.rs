@@ -120,7 +120,7 @@ fn refold_one(function: &mut Function, vector: ValueId) {
 }
 
 /// Returns the value that a lane comes from, and the number of the lane in it.
-fn origin(function: &Function, value: ValueId, lane: u8) -> (ValueId, u8) {
+pub fn origin(function: &Function, value: ValueId, lane: u8) -> (ValueId, u8) {
     let (mut value, mut lane) = (function.resolve(value), lane);
     loop {
         match function.op(value) {
