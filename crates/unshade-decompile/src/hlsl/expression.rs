@@ -356,7 +356,11 @@ impl Printer<'_> {
         }
         // `a * (b / c)` is not `a * b / c`.
         let is_chain = is_associative && function.op(b) == op;
-        let left = self.value(a, wants[0], level);
+        let mut left = self.value(a, wants[0], level);
+        // A literal has the type of the other side, but for shifts, whose type is that of the left side.
+        if op == Op::Shl && kind == ScalarKind::Unsigned && left.bytes().all(|byte| byte.is_ascii_digit()) {
+            left.push('u');
+        }
         let right = self.value(b, wants[1], if is_chain { level } else { level + 1 });
         let operator = match right.strip_prefix('-') {
             // `a + -b` is `a - b`: the same operation.
