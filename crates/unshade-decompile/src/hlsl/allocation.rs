@@ -48,26 +48,52 @@ pub(super) fn gaps_before(program: &ShaderProgram, id: ResourceId) -> Option<Vec
     (at == register).then_some(gaps)
 }
 
-/// Returns whether resources have the registers that the compiler gives them if all others name theirs, or come first.
+/// Returns whether resources, in the order of their registers, have the ones that the compiler gives them if all others
+/// name theirs, or come first.
 pub(super) fn are_first_free(program: &ShaderProgram, ids: &[ResourceId]) -> bool {
-    let has_own = |id: &ResourceId| {
-        let is_in_space_0 = program.resources[*id].binding.is_some_and(|binding| binding.space == 0);
-        is_in_space_0 && !(program.model < (6, 0) && program.resources[*id].has_register)
-    };
     let classes: BTreeSet<ResourceClass> = ids.iter().map(|id| program.resources[*id].class).collect();
-    ids.iter().all(has_own)
-        && classes.into_iter().all(|class| {
-            let of_class = |id: &ResourceId| program.resources[*id].class == class;
-            let others = program.resources.entries().map(|(id, _)| id).filter(|id| !ids.contains(id));
-            let others: Vec<ResourceId> = others.filter(of_class).collect();
-            let taken: Vec<(u32, u32)> = others.iter().filter_map(|id| range(program, *id)).collect();
-            let mut free: Vec<ResourceId> = ids.iter().copied().filter(of_class).collect();
-            free.sort_by_key(|id| range(program, *id));
-            let counted = others.iter().filter(|id| !program.resources[**id].has_register);
-            let is_last = counted.filter_map(|id| range(program, *id)).max()
-                < free.first().and_then(|id| range(program, *id));
-            is_last && first_wrong(program, first_register(program, class), &free, &taken).is_none()
+    classes.into_iter().all(|class| {
+        let is_of_class = |id: &ResourceId| program.resources[*id].class == class;
+        let mut free: Vec<ResourceId> = ids.iter().copied().filter(is_of_class).collect();
+        free.sort_by_key(|id| range(program, *id));
+        let others = others(program, class, &free);
+        others.is_some_and(|taken| {
+            first_wrong(program, first_register(program, class), &free, &taken).is_none()
         })
+    })
+}
+
+/// Returns whether resources of one class are in the block of registers that the compiler gives their variable if all others
+/// name theirs, or come first.
+pub(super) fn is_first_free(
+    program: &ShaderProgram,
+    ids: &[ResourceId],
+    (register, count): (u32, u32),
+) -> bool {
+    let Some(class) = ids.first().map(|id| program.resources[*id].class) else { return false };
+    others(program, class, ids)
+        .is_some_and(|taken| first_gap(first_register(program, class), count, &taken) == register)
+}
+
+/// Returns the registers of the other resources of a class. `None` if some of the resources name theirs, or don't come after
+/// all that the compiler counts.
+fn others(program: &ShaderProgram, class: ResourceClass, ids: &[ResourceId]) -> Option<Vec<(u32, u32)>> {
+    let is_free = |id: &ResourceId| {
+        let resource = &program.resources[*id];
+        let is_in_space_0 = resource.binding.is_some_and(|binding| binding.space == 0);
+        is_in_space_0 && !(program.model < (6, 0) && resource.has_register)
+    };
+    let first = ids.iter().filter_map(|id| range(program, *id)).min();
+    let mut taken = Vec::new();
+    for (id, resource) in program.resources.entries() {
+        if let (true, Some(found)) = (resource.class == class && !ids.contains(&id), range(program, id)) {
+            if !resource.has_register && Some(found) > first {
+                return None;
+            }
+            taken.push(found);
+        }
+    }
+    ids.iter().all(is_free).then_some(taken)
 }
 
 /// Adds those of a class. Where one can't be counted, its declaration names the register, and the rest is counted anew.
@@ -82,6 +108,12 @@ fn of_class(program: &ShaderProgram, class: ResourceClass, found: &mut BTreeSet<
         } else {
             free.push(id);
         }
+    }
+    // From shader model 5.1 on, the order of arrays is not that of their declarations.
+    let is_array =
+        |id: &ResourceId| program.resources[*id].binding.is_some_and(|found| found.count != Some(1));
+    if program.model >= (5, 1) && free.iter().filter(|id| is_array(id)).count() > 1 {
+        taken.extend(free.extract_if(.., |id| is_array(id)).filter_map(|id| range(program, id)));
     }
     let start = first_register(program, class);
     // The compiler counts in the order of the declarations.

@@ -6,6 +6,7 @@
 //!
 //! Source: what DXC 1.10 makes of structures of resources, compiled again.
 
+use super::allocation;
 use super::declaration::{Naming, object};
 use super::names::{Names, identifier};
 use crate::ir::ResourceId;
@@ -78,21 +79,26 @@ impl ResourceVariable {
         list(&self.ty, String::new(), &mut leaves);
         let distances = distances(program, &leaves);
         let mut registers = String::new();
+        // FXC takes the registers of all classes or of none.
+        let mut is_counted = program.model < (6, 0);
         for class in CLASSES {
-            let mut of_class = self.resources.iter().filter(|id| program.resources[**id].class == class);
-            if !of_class.clone().any(|id| program.resources[*id].has_register) {
-                continue;
-            }
+            let is_of_class = |id: &ResourceId| program.resources[*id].class == class;
+            let of_class: Vec<ResourceId> = self.resources.iter().copied().filter(is_of_class).collect();
             // That of the first member, which may be absent.
-            let first = of_class.find_map(|id| {
+            let first = of_class.iter().find_map(|id| {
                 let path = naming.resource(*id).strip_prefix(self.name.as_str())?;
                 let Binding { register, space, .. } = binding(program, *id)?;
                 Some((register.checked_sub(*distances.get(path)?)?, space))
             });
+            let count = leaves.iter().filter(|(_, id)| is_of_class(id)).count() as u32;
             if let Some((register, space)) = first {
+                is_counted &= allocation::is_first_free(program, &of_class, (register, count));
                 let space = if space == 0 { String::new() } else { format!(", space{space}") };
                 registers.push_str(&format!(" : register({}{register}{space})", class.letter()));
             }
+        }
+        if is_counted {
+            registers.clear();
         }
         lines.push(format!("{ty} {}{counts}{registers};", self.name));
     }
