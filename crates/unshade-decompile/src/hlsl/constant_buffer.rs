@@ -153,6 +153,10 @@ pub(super) fn path_within(
                 let bytes = scalar.bytes().max(1);
                 if !terms.is_empty() {
                     let index = take_index(&mut terms, bytes)?;
+                    // A step over all lanes leads to another member.
+                    if index.iter().any(|term| term.1 >= u32::from(*lanes)) {
+                        return None;
+                    }
                     let (lane, within) = divided(rest, bytes);
                     steps.push(Step::Index(index, lane));
                     return terms.is_empty().then_some((steps, *scalar, within));
@@ -173,6 +177,12 @@ pub(super) fn path_within(
                 let (at, in_line) =
                     if outer_terms.is_empty() { (rest / line, rest % line) } else { divided(rest, line) };
                 let (within, in_number) = (in_line / bytes, in_line % bytes);
+                let steps_over = |terms: &[(ValueId, u32)], count: u8| {
+                    terms.iter().any(|term| term.1 >= u32::from(count.max(2)))
+                };
+                if steps_over(&outer_terms, major) || steps_over(&inner_terms, minor) {
+                    return None;
+                }
                 let is_outside = outer_terms.is_empty() && at >= u32::from(major)
                     || inner_terms.is_empty() && within >= u32::from(minor);
                 if is_outside || !terms.is_empty() {
@@ -249,4 +259,26 @@ fn take_multiples(terms: &mut Vec<(ValueId, u32)>, bytes: u32) -> Vec<(ValueId, 
 fn take_index(terms: &mut Vec<(ValueId, u32)>, bytes: u32) -> Option<Vec<(ValueId, u32)>> {
     let taken = take_multiples(terms, bytes);
     (!taken.is_empty()).then_some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_over_a_whole_vector_are_no_lanes() {
+        let id = ValueId::new(0);
+        let has_path = |ty: &DataType, step: u32| {
+            let offset = Offset { constant: 0, terms: vec![(id, step)] };
+            let (naming, structs) = (Naming::default(), StructTypes::default());
+            path(&naming, &structs, ty, Packing::Constant, &offset).is_some()
+        };
+        let vector = DataType::Vector(Scalar::FLOAT, 4);
+        assert!(has_path(&vector, 4));
+        assert!(!has_path(&vector, 16));
+        assert!(has_path(&DataType::Array(Box::new(vector), 2), 16));
+        let matrix = DataType::Matrix { scalar: Scalar::FLOAT, rows: 4, columns: 4, is_row_major: true };
+        assert!(has_path(&matrix, 16));
+        assert!(!has_path(&matrix, 64));
+    }
 }
