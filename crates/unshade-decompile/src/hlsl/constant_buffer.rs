@@ -6,6 +6,7 @@
 
 use super::declaration::Naming;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructTypes};
+use crate::ir::shader::vector;
 use crate::ir::{Function, Op, ValueId};
 
 /// An offset: a constant, and values times numbers.
@@ -38,9 +39,9 @@ impl Offset {
             self.constant = self.constant.wrapping_add((number as u32).wrapping_mul(scale));
             return;
         }
-        let (a, b) = (function.input_or_self(id, 0), function.input_or_self(id, 1));
+        let (op, a, b) = scalar_operation(function, id);
         let factor = |id: ValueId| function.number(id).map(|number| number as u32);
-        match function.op(id) {
+        match op {
             Op::Add if depth < 16 => {
                 self.add(function, a, scale, depth + 1);
                 self.add(function, b, scale, depth + 1);
@@ -65,6 +66,19 @@ impl Offset {
             },
         }
     }
+}
+
+/// Returns the operator of a value and its first inputs. Of a lane of a vector, these are the operator of that and the scalars
+/// that the lane is computed from, if there are any.
+fn scalar_operation(function: &Function, id: ValueId) -> (Op, ValueId, ValueId) {
+    let (source, lane) = vector::origin(function, id, 0);
+    if source != id && function.inputs(source).len() == 2 {
+        let parts = [0, 1].map(|index| vector::origin(function, function.input(source, index), lane).0);
+        if parts.iter().all(|part| function.lanes(*part) == 1) {
+            return (function.op(source), parts[0], parts[1]);
+        }
+    }
+    (function.op(id), function.input_or_self(id, 0), function.input_or_self(id, 1))
 }
 
 /// Returns whether the bits of a value below a number are zero.
