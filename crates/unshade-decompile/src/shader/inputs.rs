@@ -1,7 +1,7 @@
 //! Components of inputs, indices and texels as lanes of whole values.
 //!
 //! Machine code reads an input component by component. A language has one name for the whole element, so each read
-//! becomes a lane of the read of the whole element. Texels have four lanes in machine code, and as many as the
+//! becomes a lane of the read of the whole element; one read of an element serves until something may change it. Texels have four lanes in machine code, and as many as the
 //! resource's type says in the language.
 
 use super::users::Users;
@@ -28,13 +28,14 @@ const INDEXED: [(ShaderOp, u16); 10] = [
 /// Runs the pass.
 pub fn run(function: &mut ShaderFunction, resources: &IdVec<ResourceId, Resource>) {
     let mut whole: FastMap<(ShaderOp, Vec<ValueId>), ValueId> = FastMap::default();
+    let mut reads = Reads::new(&function.function);
     let mut users = Users::default();
     for id in function.function.values.keys().collect::<Vec<_>>() {
         let Op::Shader(op) = function.function.op(id) else { continue };
         if let Some(&(_, count)) = INDEXED.iter().find(|row| row.0 == op) {
             indexed(&mut function.function, &mut whole, id, op, count);
         } else if op.result() == OperandKind::Element && op.input(2) == OperandKind::Constant {
-            element(function, &mut whole, id, op);
+            element(function, &mut whole, &mut reads, id, op);
         } else if op.result() == OperandKind::Element {
             texel(&mut function.function, &mut users, resources, id);
         }
@@ -67,10 +68,53 @@ fn indexed(
     function.replace(id, component);
 }
 
+/// The reads of elements that have a place among the effects of their block.
+struct Reads {
+    /// The place of each read.
+    places: FastMap<ValueId, Place>,
+    /// The read of the whole element with these inputs, and the place where it is.
+    whole: FastMap<(ShaderOp, Vec<ValueId>), (ValueId, Place)>,
+}
+
+/// A place among effects.
+#[derive(Clone, Copy)]
+struct Place {
+    block: BlockId,
+    /// How many effects before it may change what is read.
+    changes: usize,
+    /// How many effects are before it.
+    index: usize,
+}
+
+impl Reads {
+    fn new(function: &Function) -> Self {
+        let mut places = FastMap::default();
+        for (block, contents) in function.blocks.entries() {
+            let mut changes = 0;
+            for (index, &effect) in contents.effects.iter().enumerate() {
+                changes += usize::from(function.is_barrier(effect));
+                if matches!(function.op(effect), Op::Shader(op) if op.result() == OperandKind::Element) {
+                    places.insert(effect, Place { block, changes, index });
+                }
+            }
+        }
+        Self { places, whole: FastMap::default() }
+    }
+
+    /// Returns an earlier read that reads the same as one at the place of `id`.
+    fn earlier(&self, id: ValueId, key: &(ShaderOp, Vec<ValueId>)) -> Option<ValueId> {
+        let (known, at) = self.whole.get(key)?;
+        let here = self.places.get(&id)?;
+        let is_same = (at.block, at.changes) == (here.block, here.changes) && at.index < here.index;
+        is_same.then_some(*known)
+    }
+}
+
 /// Replaces components of an element by lanes of the whole element.
 fn element(
     function: &mut ShaderFunction,
     whole: &mut FastMap<(ShaderOp, Vec<ValueId>), ValueId>,
+    reads: &mut Reads,
     id: ValueId,
     op: ShaderOp,
 ) {
@@ -94,10 +138,10 @@ fn element(
     let mut inputs = code.inputs(id).to_vec();
     inputs[2] = code.constant(0, 32);
     // Constants are equal by their number; they are new for each read.
-    let key: Vec<ValueId> = inputs.iter().map(|input| canonical(code, *input)).collect();
+    let key = (op, inputs.iter().map(|input| canonical(code, *input)).collect::<Vec<ValueId>>());
     let width = code.width(id);
     let is_pure = !Op::Shader(op).is_effect();
-    let known = whole.get(&(op, key.clone())).copied().filter(|_| is_pure);
+    let known = if is_pure { whole.get(&key).copied() } else { reads.earlier(id, &key) };
     let all = known.unwrap_or_else(|| {
         let (block, address) = (code.values[id].block, code.values[id].address);
         let all = code.raw(Op::Shader(op), width, block, address, &inputs);
@@ -106,8 +150,12 @@ fn element(
             let effects = &mut code.blocks[block].effects;
             let at = effects.iter().position(|effect| *effect == id).unwrap_or(effects.len());
             effects.insert(at, all);
+            if let Some(&place) = reads.places.get(&id) {
+                reads.whole.insert(key, (all, place));
+            }
+        } else {
+            whole.insert(key, all);
         }
-        whole.insert((op, key), all);
         all
     });
     let (block, address) = (code.values[id].block, code.values[id].address);

@@ -29,8 +29,9 @@ pub mod vectorize;
 use crate::ir::dominators::Graph;
 use crate::ir::shader::data_type::StructTypes;
 use crate::ir::shader::interface::{Resource, ShaderFunction, ShaderProgram};
-use crate::ir::{IdVec, ResourceId};
+use crate::ir::{Function, IdVec, ResourceId};
 use crate::pass;
+use vectorize::Vectors;
 
 /// What the passes read of a program.
 pub struct Context<'c> {
@@ -40,8 +41,8 @@ pub struct Context<'c> {
     pub structs: &'c StructTypes,
     /// Whether numbers of 16 bits take four bytes in memory.
     pub is_minimum: bool,
-    /// Whether operations take vectors of more than four lanes.
-    pub has_long_vectors: bool,
+    /// What vectors the code and the language have.
+    pub vectors: Vectors,
 }
 
 /// Runs the passes on a function of a program.
@@ -53,27 +54,34 @@ pub fn simplify(function: &mut ShaderFunction, context: &Context<'_>) {
     idiom::run(&mut function.function);
     stores::run(&mut function.function);
     mixed::run(&mut function.function);
-    settle(function);
-    vectorize::run(&mut function.function, context.has_long_vectors);
-    settle(function);
+    settle(&mut function.function);
+    vectorize::run(&mut function.function, context.vectors);
+    settle(&mut function.function);
     idiom::run_on_vectors(&mut function.function);
-    settle(function);
+    settle(&mut function.function);
 }
 
 /// Removes what is unused, and moves each pure value to the first block where it can be computed.
-fn settle(function: &mut ShaderFunction) {
-    function.function.settle();
-    labels::follow(&mut function.function);
-    pass::sweep(&mut function.function);
-    let graph = Graph::new(&function.function);
-    pass::hoist(&mut function.function, &graph);
+fn settle(function: &mut Function) {
+    function.settle();
+    labels::follow(function);
+    pass::sweep(function);
+    let graph = Graph::new(function);
+    pass::hoist(function, &graph);
+}
+
+/// Makes vectors of the operations on lanes of values that are vectors now.
+pub fn vectorize_again(function: &mut Function, model: (u8, u8)) {
+    function.settle();
+    vectorize::run(function, Vectors::of(model));
+    settle(function);
 }
 
 /// Runs the passes on all functions of a program.
 pub fn simplify_all(program: &mut ShaderProgram) {
     let ShaderProgram { functions, resources, structs, has_native_16_bit, model, .. } = program;
-    let (is_minimum, has_long_vectors) = (!*has_native_16_bit, *model >= (6, 9));
-    let context = Context { resources, structs, is_minimum, has_long_vectors };
+    let (is_minimum, vectors) = (!*has_native_16_bit, Vectors::of(*model));
+    let context = Context { resources, structs, is_minimum, vectors };
     for function in functions {
         simplify(function, &context);
     }

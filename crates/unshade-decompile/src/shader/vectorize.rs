@@ -17,10 +17,27 @@ use crate::ir::{BlockId, Function, Lanes, OPERATORS, Op, ValueId, Widths};
 /// Maximum depth of operations in an expression that is searched.
 const MAX_DEPTH: usize = 64;
 
+/// What the code and the language have.
+#[derive(Clone, Copy)]
+pub struct Vectors {
+    /// Operations take vectors of more than four lanes.
+    pub are_long: bool,
+    /// The code has no operations on vectors: what the source does with one takes one operation per lane.
+    pub are_split: bool,
+}
+
+impl Vectors {
+    /// Returns what a shader model has.
+    pub fn of(model: (u8, u8)) -> Self {
+        Self { are_long: model >= (6, 9), are_split: model >= (6, 0) }
+    }
+}
+
 /// Runs the pass. Vectors of more than four lanes stay as they are, unless operations take them.
-pub fn run(function: &mut Function, has_long_vectors: bool) {
+pub fn run(function: &mut Function, vectors: Vectors) {
     let positions = positions(function);
-    let mut vectorizer = Vectorizer { function, positions, known: FastMap::default() };
+    let has_long_vectors = vectors.are_long;
+    let mut vectorizer = Vectorizer { function, positions, vectors, known: FastMap::default() };
     for id in vectorizer.function.values.keys().collect::<Vec<_>>() {
         let is_short = has_long_vectors || vectorizer.function.lanes(id) <= 4;
         if is_short && vectorizer.function.op(id) == Op::Vector && !vectorizer.function.is_replaced(id) {
@@ -77,6 +94,7 @@ fn positions(function: &Function) -> FastMap<ValueId, Position> {
 struct Vectorizer<'f> {
     function: &'f mut Function,
     positions: FastMap<ValueId, Position>,
+    vectors: Vectors,
     /// What lists of scalars became.
     known: FastMap<Vec<ValueId>, ValueId>,
 }
@@ -181,6 +199,9 @@ impl Vectorizer<'_> {
         let found = match op {
             Op::Phi => self.phi(&scalars, depth),
             op if is_lanewise(op) => self.operation(op, &scalars, depth),
+            Op::Shader(op) if self.vectors.are_split && is_lanewise_exchange(op) => {
+                self.exchange(op, &scalars, depth)
+            }
             _ => None,
         }?;
         self.known.insert(scalars, found);
@@ -233,6 +254,63 @@ impl Vectorizer<'_> {
         self.positions.insert(found, *self.positions.get(last)?);
         self.share(scalars, found);
         Some(found)
+    }
+
+    /// Packs an operation that exchanges values with other invocations, lane by lane: the first of them becomes that of all
+    /// lanes. The others must follow in the order of lanes, in the same block, with no changes of memory between.
+    fn exchange(&mut self, op: ShaderOp, scalars: &[ValueId], depth: usize) -> Option<ValueId> {
+        let first = scalars[0];
+        let &(block, start) = self.positions.get(&first)?;
+        let places: Vec<Position> =
+            scalars.iter().map(|id| self.positions.get(id).copied()).collect::<Option<_>>()?;
+        if !places.windows(2).all(|pair| pair[0].1 < pair[1].1) || places.iter().any(|place| place.0 != block)
+        {
+            return None;
+        }
+        let effects = &self.function.blocks[block].effects;
+        let at = effects.iter().position(|effect| *effect == first)?;
+        let end = effects.iter().position(|effect| Some(effect) == scalars.last())?;
+        if effects.get(at..end)?.iter().any(|effect| self.function.is_barrier(*effect)) {
+            return None;
+        }
+        let count = self.function.inputs(first).len();
+        let mut inputs = Vec::with_capacity(count);
+        for index in 0..count {
+            let column: Vec<ValueId> = scalars.iter().map(|id| self.function.input(*id, index)).collect();
+            let is_early = |id: &ValueId| {
+                let place = self.positions.get(id);
+                place.is_none_or(|place| place.0 != block || place.1 < start)
+            };
+            if !column.iter().all(is_early) {
+                return None;
+            }
+            if op.input(index) == op.input(0) {
+                inputs.push(self.pack(&column, depth + 1)?);
+            } else if column.iter().all(|id| self.is_same_number(*id, column[0])) {
+                inputs.push(column[0]);
+            } else {
+                return None;
+            }
+        }
+        if self.function.lanes(inputs[0]) as usize != scalars.len() {
+            return None;
+        }
+        let (width, address) = (self.function.width(first), self.function.values[first].address);
+        let found = self.function.raw(Op::Shader(op), width, block, address, &inputs);
+        self.function.with_lanes(found, scalars.len() as u16);
+        self.function.values[found].is_precise = self.function.values[first].is_precise;
+        self.function.blocks[block].effects.insert(at, found);
+        self.positions.insert(found, (block, start));
+        for (number, &scalar) in (0..).zip(scalars) {
+            let lane = self.lane(found, number);
+            self.function.replace(scalar, lane);
+        }
+        Some(found)
+    }
+
+    fn is_same_number(&self, a: ValueId, b: ValueId) -> bool {
+        let (a, b) = (self.function.resolve(a), self.function.resolve(b));
+        a == b || self.function.number(a).is_some() && self.function.number(a) == self.function.number(b)
     }
 
     /// Makes lanes of a vector of scalars that are available no earlier.
@@ -361,6 +439,23 @@ pub fn is_lanewise(op: Op) -> bool {
         }
         op => OPERATORS.iter().any(|row| row.0 == op && row.2 != Widths::Leaf),
     }
+}
+
+/// Returns whether an operation exchanges values with other invocations, lane by lane.
+fn is_lanewise_exchange(op: ShaderOp) -> bool {
+    matches!(
+        op,
+        ShaderOp::DerivativeXCoarse
+            | ShaderOp::DerivativeYCoarse
+            | ShaderOp::DerivativeXFine
+            | ShaderOp::DerivativeYFine
+            | ShaderOp::WaveReadLaneAt
+            | ShaderOp::WaveReadLaneFirst
+            | ShaderOp::WaveReduce(..)
+            | ShaderOp::WavePrefix(..)
+            | ShaderOp::QuadReadLaneAt
+            | ShaderOp::QuadRead(_)
+    )
 }
 
 /// Returns whether an operation combines the lanes of a vector, makes several lanes of a number, or is written as a function
