@@ -9,7 +9,7 @@
 //! | `dot(row 0, v), dot(row 1, v), …` | `mul(v, m)` | `mul(m, v)` |
 //!
 //! Only whole rows are products: from the first lane on, from the first row on. With fewer rows or lanes than the matrix
-//! has, it is cast to a smaller one.
+//! has, it is cast to a smaller one. Where DXC left scalars, [`super::matrix_scalar`] finds the products first.
 
 use super::constant_buffer::{Offset, Step, path};
 use super::declaration::Naming;
@@ -25,13 +25,16 @@ use crate::ir::{Function, Op, ResourceId, ValueId};
 use crate::shader::kinds::Kind;
 
 /// Bits of the float 1.
-const ONE: u64 = 0x3f80_0000;
+pub(super) const ONE: u64 = 0x3f80_0000;
 
 /// Finds the products in all functions of a program.
 pub(super) fn run(program: &mut ShaderProgram, naming: &Naming) {
     for index in 0..program.functions.len() {
         let mut function = std::mem::take(&mut program.functions[index].function);
         let mut finder = Finder { program, naming, function: &mut function };
+        if program.model >= (6, 0) && finder.scalar_products() {
+            crate::shader::vectorize_again(finder.function, program.model);
+        }
         for id in finder.function.values.keys().rev().collect::<Vec<_>>() {
             if !finder.function.is_replaced(id) && !finder.function.values[id].is_precise {
                 finder.product(id);
@@ -45,19 +48,19 @@ pub(super) fn run(program: &mut ShaderProgram, naming: &Naming) {
 
 /// A row of a constant buffer, from its first lane on.
 #[derive(Clone)]
-struct Row {
-    handle: ValueId,
+pub(super) struct Row {
+    pub(super) handle: ValueId,
     /// The value that selects the row.
-    row: ValueId,
-    resource: ResourceId,
-    offset: Offset,
-    lanes: u16,
+    pub(super) row: ValueId,
+    pub(super) resource: ResourceId,
+    pub(super) offset: Offset,
+    pub(super) lanes: u16,
 }
 
-struct Finder<'f> {
+pub(super) struct Finder<'f> {
     program: &'f ShaderProgram,
     naming: &'f Naming,
-    function: &'f mut Function,
+    pub(super) function: &'f mut Function,
 }
 
 impl Finder<'_> {
@@ -91,7 +94,7 @@ impl Finder<'_> {
     }
 
     /// Returns the matrix that starts at a row: rows and lanes of each.
-    fn matrix(&self, row: &Row) -> Option<(u8, u8)> {
+    pub(super) fn matrix(&self, row: &Row) -> Option<(u8, u8)> {
         let element = self.program.resources.get(row.resource)?.element.as_ref()?;
         let structs = &self.program.structs;
         let (steps, scalar) = path(self.naming, structs, element, Packing::Constant, &row.offset)?;
@@ -171,7 +174,7 @@ impl Finder<'_> {
     }
 
     /// Returns whether rows follow each other.
-    fn are_rows<'r>(&self, first: &Row, rows: impl Iterator<Item = &'r Row>) -> bool {
+    pub(super) fn are_rows<'r>(&self, first: &Row, rows: impl Iterator<Item = &'r Row>) -> bool {
         (0..).zip(rows).all(|(index, row)| {
             row.resource == first.resource
                 && row.offset.terms.len() == first.offset.terms.len()
@@ -187,7 +190,7 @@ impl Finder<'_> {
     }
 
     /// Returns whether two values are the same lane.
-    fn is_same(&self, a: ValueId, b: ValueId) -> bool {
+    pub(super) fn is_same(&self, a: ValueId, b: ValueId) -> bool {
         a == b || source(self.function, a).is_some_and(|found| Some(found) == source(self.function, b))
     }
 
@@ -197,7 +200,7 @@ impl Finder<'_> {
     }
 
     /// Puts a vector together; with as many lanes as scalars, even if they are all the same.
-    fn vector(&mut self, at: ValueId, scalars: &[ValueId]) -> ValueId {
+    pub(super) fn vector(&mut self, at: ValueId, scalars: &[ValueId]) -> ValueId {
         let (block, address) = (self.function.values[at].block, self.function.values[at].address);
         let found = gather(self.function, block, address, scalars);
         crate::ir::shader::vector::broadcast(self.function, block, address, found, scalars.len() as u16)

@@ -11,7 +11,7 @@
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
 //! | `offsets` | where members of constant buffers lie |
 //! | `padding` | gaps in structures |
-//! | `matrix` | products of matrices and vectors |
+//! | `matrix`, `matrix_scalar` | products of matrices and vectors |
 //! | `legacy` | the dialect of shader models 1 to 3 |
 //! | `access` | operations of resources |
 //! | `words` | numbers of memory in pieces of another size |
@@ -43,6 +43,7 @@ mod legacy;
 #[cfg(test)]
 mod legacy_tests;
 mod matrix;
+mod matrix_scalar;
 mod matrix_value;
 mod member;
 mod member_resources;
