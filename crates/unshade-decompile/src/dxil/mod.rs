@@ -28,6 +28,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod types;
+#[cfg(test)]
+mod vector_tests;
 
 use crate::ir::shader::interface::{ShaderProgram, Stage};
 use unshade_core::{Error, ErrorKind, Result};

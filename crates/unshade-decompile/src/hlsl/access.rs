@@ -346,7 +346,10 @@ impl Printer<'_> {
     fn load_structured(&mut self, id: ValueId, inputs: &[ValueId]) -> Text {
         let (lanes, width) = (self.function.lanes(id), self.function.width(id));
         let status = self.status(id);
-        let root = self.element_text(inputs[0], inputs[1], status);
+        let root = match self.copy_name(id) {
+            Some(name) => name,
+            None => self.element_text(inputs[0], inputs[1], status),
+        };
         if self.matrices.contains_key(&id)
             && let Some(text) = self.whole_member(&root, inputs)
         {

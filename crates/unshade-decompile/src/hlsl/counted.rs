@@ -231,7 +231,7 @@ pub(super) fn is_word(text: &str) -> bool {
 }
 
 /// Returns whether a text has a name in it.
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|other| other == word)
 }
 

@@ -2,6 +2,7 @@
 
 use super::declaration::Naming;
 use super::declared::{declared, place_type};
+use super::element_copy::ElementCopy;
 use super::expression::precedence as p;
 use super::matrix_value::{self, Matrices};
 use super::names::Names;
@@ -9,7 +10,7 @@ use super::placement::Placement;
 use super::sequence::Element;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
-use super::{counted, source_names, tidy};
+use super::{counted, scopes, source_names, tidy};
 use crate::Line;
 use crate::edges;
 use crate::ir::dominators::Graph;
@@ -56,6 +57,8 @@ pub(super) struct Printer<'p> {
     pub(super) heap_objects: FastMap<String, String>,
     /// The elements of buffers that are being appended or consumed, by their numbers.
     pub(super) elements: FastMap<ValueId, Element>,
+    /// The loads that are members of copies of elements.
+    pub(super) copies: FastMap<ValueId, ElementCopy>,
     pub(super) users: Users,
     /// Lines that must precede the current one.
     pub(super) pending: Vec<String>,
@@ -73,7 +76,7 @@ pub(super) struct Printer<'p> {
     used: ValueMap<bool>,
     pub(super) lines: Vec<Line>,
     pub(super) indent: usize,
-    addresses: Vec<u32>,
+    pub(super) addresses: Vec<u32>,
     flags: Vec<String>,
 }
 
@@ -136,6 +139,7 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         helpers: Vec::new(),
         heap_objects: FastMap::default(),
         elements: FastMap::default(),
+        copies: FastMap::default(),
         users: Users::default(),
         pending: Vec::new(),
         status_of: FastMap::default(),
@@ -151,6 +155,8 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         flags: Vec::new(),
     };
     printer.unknown.append(&mut printer.interface.missing);
+    printer.find_status();
+    printer.find_copies();
     printer.source_names =
         source_names::find(&info.names, &function, &variables, |id| printer.has_variable(id));
     printer.check_lanes();
@@ -160,7 +166,6 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
 
 impl Printer<'_> {
     fn run(&mut self, statements: &[Statement]) -> Vec<Line> {
-        self.find_status();
         let places = Placement::new(self, statements);
         self.statements(statements);
         if self.interface.result.is_some()
@@ -200,7 +205,9 @@ impl Printer<'_> {
         lines.append(&mut self.lines);
         lines.push(plain("}"));
         counted::declare_counters(&mut lines, &self.counters);
-        direct_return(&mut lines);
+        scopes::declare_outside(&mut lines, &self.element_names());
+        scopes::return_at_once(&mut lines);
+        scopes::declare_where_set(&mut lines);
         if !super::legacy::is_legacy(self.program) {
             tidy::run(&mut lines, &self.pure);
         }
@@ -281,7 +288,10 @@ impl Printer<'_> {
         if matches!(self.function.op(id), Op::Phi) {
             return true;
         }
-        !self.schedule.inline[id] && !schedule::is_leaf(self.function, id) && self.function.width(id) > 0
+        !self.schedule.inline[id]
+            && !self.copies.contains_key(&id)
+            && !schedule::is_leaf(self.function, id)
+            && self.function.width(id) > 0
     }
 
     /// Returns the name of the variable of a value.
@@ -521,6 +531,9 @@ impl Printer<'_> {
     /// Prints a statement: an effect, or a value with a variable.
     fn item(&mut self, id: ValueId) {
         let address = self.function.values[id].address;
+        if self.copy_statement(id) {
+            return;
+        }
         if address != crate::ir::NO_ADDRESS {
             self.addresses.push(address);
         }
@@ -813,34 +826,4 @@ fn split_once_at_top<'t>(text: &'t str, operator: &str) -> Option<(&'t str, &'t 
     }
     let at = found?;
     Some((&text[..at], &text[at + operator.len()..]))
-}
-
-/// Returns a result at once if it is set on the line before the return, and only there.
-fn direct_return(lines: &mut Vec<Line>) {
-    let count = lines.len();
-    if count < 3 {
-        return;
-    }
-    let returned = lines[count - 2].text.trim().to_owned();
-    let Some(name) = returned.strip_prefix("return ").and_then(|rest| rest.strip_suffix(';')) else { return };
-    let set = lines[count - 3].text.trim().to_owned();
-    let Some(value) = set.strip_prefix(&format!("{name} = ")).and_then(|rest| rest.strip_suffix(';')) else {
-        return;
-    };
-    let word = |line: &Line| {
-        line.text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == name)
-    };
-    // The declaration, the assignment and the return.
-    if name.contains('.') || lines.iter().filter(|line| word(line)).count() != 3 {
-        return;
-    }
-    let Some(declaration) = lines
-        .iter()
-        .position(|line| line.text.ends_with(&format!(" {name};")) && line.text.starts_with("    "))
-    else {
-        return;
-    };
-    lines[count - 3].text = format!("    return {value};");
-    lines.remove(count - 2);
-    lines.remove(declaration);
 }

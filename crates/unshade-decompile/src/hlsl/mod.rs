@@ -4,8 +4,10 @@
 //! |---|---|
 //! | `signature` | parameters and results of entry points, with their semantics |
 //! | `declaration` | structures, constant buffers, resources, variables |
+//! | `element_copy` | copies of elements of structured buffers |
 //! | `function` | functions: statements |
 //! | `counted` | loops that count |
+//! | `scopes` | declarations where variables are set first |
 //! | `tidy` | what people write shorter |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
@@ -35,6 +37,7 @@ mod declaration;
 #[cfg(test)]
 mod declaration_tests;
 mod declared;
+mod element_copy;
 mod expression;
 mod function;
 mod hit_object;
@@ -54,6 +57,7 @@ mod padding;
 mod placement;
 mod ray_query;
 mod resource_struct;
+mod scopes;
 mod sequence;
 mod signature;
 mod source_names;

@@ -127,6 +127,12 @@ impl Printer<'_> {
         self.elements.get(&number).map(|element| element.name.clone()).filter(|name| !name.is_empty())
     }
 
+    /// Returns the names of all elements that are read.
+    pub(super) fn element_names(&self) -> BTreeSet<String> {
+        let consumed = self.elements.keys().filter_map(|number| self.element_name(*number));
+        consumed.chain(self.copies.keys().filter_map(|load| self.copy_name(*load))).collect()
+    }
+
     /// Returns whether a store appends a whole element.
     pub(super) fn is_appended_whole(&self, number: ValueId) -> bool {
         self.elements.get(&number).is_some_and(|element| element.name.is_empty())

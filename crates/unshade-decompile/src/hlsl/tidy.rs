@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `uint v0 = i * 3;`, and nothing reads it | nothing |
 //! | `float4 v0 = a + b;`, `return v0;` | `return a + b;` |
+//! | `float v0 = a + b;`, `return (float4)v0;` | `return (float4)(a + b);` |
+//! | `uint v0 = a + b;`, `T element = buffer[v0];` | `T element = buffer[a + b];` |
 //! | `float4 v0 = a + b;`, `output.position = v0;` | `output.position = a + b;` |
 //! | `i = i + 1;`, `x = x * y;` | `i++;`, `x *= y;` |
 //!
@@ -88,10 +90,28 @@ fn inline_last_names(lines: &mut Vec<Line>, words: &Words) {
 /// Returns a statement with the value that the line before it declares.
 fn joined(declared: &str, next: &str, words: &Words) -> Option<String> {
     let (_, name, value) = declaration(declared.trim_start())?;
+    if words.count(name) != 2 {
+        return None;
+    }
+    // The index of an element that is copied whole.
+    if let Some(object) = next.strip_suffix(&format!("[{name}];"))
+        && object.trim_start().split_once(" = ").is_some_and(|(copy, _)| copy.split(' ').all(is_word))
+    {
+        return Some(format!("{object}[{value}];"));
+    }
     let target = next.strip_suffix(';')?.strip_suffix(name)?;
+    // A number in all lanes, which counts as several uses.
+    let (target, cast) = match target.rfind('(') {
+        Some(at) if target.ends_with(')') && is_word(&target[at + 1..target.len() - 1]) => {
+            target.split_at(at)
+        }
+        _ => (target, ""),
+    };
     let is_whole = target.trim_start() == "return "
         || target.strip_suffix(" = ").is_some_and(|target| target.trim_start().starts_with("output."));
-    (is_whole && words.count(name) == 2).then(|| format!("{target}{value};"))
+    let is_bare = cast.is_empty() || is_operand(value);
+    let value = if is_bare { value.to_owned() } else { format!("({value})") };
+    is_whole.then(|| format!("{target}{cast}{value};"))
 }
 
 /// Writes `x = x + y` as `x += y`, where `y` is one operand.
@@ -169,6 +189,14 @@ mod tests {
         let words = Words::of(&all);
         inline_last_names(&mut all, &words);
         assert_eq!(text(&all), ["    output.p = a + b;", "    return c;"]);
+        let mut all = lines("    uint v = a + b;\n    E element = buffer[v];");
+        let words = Words::of(&all);
+        inline_last_names(&mut all, &words);
+        assert_eq!(text(&all), ["    E element = buffer[a + b];"]);
+        let mut all = lines("    float v = a + b;\n    return (float4)v;");
+        let words = Words::of(&all);
+        inline_last_names(&mut all, &words);
+        assert_eq!(text(&all), ["    return (float4)(a + b);"]);
         for kept in [
             "float4 v = a;\noutput.p = v.x;",
             "float4 v = a;\noutput.p = v;\noutput.q = v;",
