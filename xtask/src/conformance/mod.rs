@@ -1,5 +1,6 @@
 //! `cargo xtask conformance FORMAT`: processes every real file available and prints counts; fails if a result is wrong.
 
+mod batch;
 mod bitcode;
 mod carve;
 mod decompile;
@@ -31,7 +32,7 @@ use anyhow::Result;
                         and clang-19, bitcode-dump needs llvm-bcanalyzer-19, and bitcode-verify opt and llvm-as 14 and 19. Containers are compared with obj2yaml and yaml2obj 19, 22 and 24, as \
                         `yaml2obj-24` and so on, on PATH or in the folders of UNSHADE_LLVM_BIN; of nv, folders \
                         with cuobjdump come from UNSHADE_CUDA_TOOLS and PATH; of ghidra, Ghidra's decompiler from \
-                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV; of hlsl, DXC and FXC from UNSHADE_HLSL_ORACLE, and of hlsl-vulkan Python's package vulkan and Mesa's lavapipe as well. What is not there is said and left \
+                        UNSHADE_GHIDRA_DECOMPILER or as decomp_opt from PATH; of naga, DXC's dxv from UNSHADE_DXV; of hlsl, DXC and FXC from UNSHADE_HLSL_ORACLE, and of hlsl-vulkan Python's package vulkan and Mesa's lavapipe as well; of metal-native, clang 15 or newer. What is not there is said and left \
                         out.\n\nExamples:\n  cargo xtask conformance metallib\n  cargo xtask conformance dx\n  \
                         cargo xtask conformance bitcode --set air --sample 1000\n  cargo \
                         xtask conformance bitcode --set dxil --set c"
@@ -44,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile) or shader (hlsl, hlsl-run, hlsl-vulkan), or a hundred times as many mutants per chip (sass), or change
+    /// every N-th function (decompile) or shader (hlsl, hlsl-run, hlsl-vulkan) or kernel (metal-native), or a hundred times as many mutants per chip (sass), or change
     /// this many bytes (metallib-flips), or this many mutants (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -78,10 +79,10 @@ pub(crate) struct Args {
     /// The language of the decompiler (decompile, decompile-run, decompile-loop).
     #[arg(long, value_enum, default_value_t = Language::Cuda)]
     language: Language,
-    /// Write failures to this folder (decompile, hlsl, hlsl-run, hlsl-vulkan).
+    /// Write failures to this folder (decompile, hlsl, hlsl-run, hlsl-vulkan, metal-native).
     #[arg(long, value_name = "DIR")]
     failures: Option<std::path::PathBuf>,
-    /// Compile the true sources instead of decompiled texts (hlsl).
+    /// Compile the true sources instead of decompiled texts (hlsl, metal-native).
     #[arg(long)]
     sources: bool,
     /// Write the compiled programs and the page of the documentation (witness).
@@ -165,6 +166,8 @@ enum Format {
     MetalLink,
     /// Run all verbs on changed Metal libraries and modules.
     MetalMutants,
+    /// Run kernels on the host: their modules, beside their true or decompiled source.
+    MetalNative,
     /// Compare signatures from metadata with the reflections of Metal libraries.
     MetalSignatures,
     /// Compile the structures of arguments with clang++, and check their layouts.
@@ -186,7 +189,7 @@ enum Format {
 impl Args {
     /// Returns whether the check does so much work that only a release build is fast enough.
     pub(crate) fn needs_release(&self) -> bool {
-        !matches!(self.format, Format::Naga)
+        !matches!(self.format, Format::Naga | Format::MetalNative)
     }
 }
 
@@ -245,6 +248,11 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::MetalHeaders => metal::headers::run(),
         Format::MetalLink => metal::link::run(),
         Format::MetalMutants => metal::mutants::run(args.sample),
+        Format::MetalNative => metal::native::run(&metal::native::Options {
+            sample: args.sample,
+            sources: args.sources,
+            failures: args.failures.as_deref(),
+        }),
         Format::MetalSignatures => metal::signatures::run(),
         Format::MetalStructs => metal::structs::run(),
         Format::Metallib => metallib::run(),

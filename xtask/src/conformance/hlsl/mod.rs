@@ -16,7 +16,7 @@
 
 mod decompiled;
 mod input;
-mod oracle;
+pub(super) mod oracle;
 pub(super) mod peers;
 mod recompile;
 mod report;

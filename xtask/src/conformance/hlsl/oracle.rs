@@ -226,7 +226,7 @@ fn lines(jobs: &[&Job], folder: &Path) -> Result<String> {
 }
 
 /// Visits the lines that a process prints until `end`, and ends it. Returns whether each came in time.
-pub(super) fn follow(
+pub(in crate::conformance) fn follow(
     mut child: Child,
     patience: Duration,
     mut visit: impl FnMut(&str) -> Result<()>,

@@ -6,6 +6,7 @@
 //! | `headers` | the headers of MLX, from which its kernels are compiled |
 //! | `structs` | offsets and sizes of `clang++` |
 //! | `link` | the libraries themselves; `llvm-nm` |
+//! | `native` | the modules themselves, compiled and run on the host |
 //! | `mutants` | a changed file neither crashes the program nor takes more time or memory than the real one |
 //!
 //! Libraries are those that were carved from the packages, and `metallib/` in UNSHADE_CORPUS. A check prints counts, and fails
@@ -15,6 +16,7 @@ mod cxx;
 pub(super) mod headers;
 pub(super) mod link;
 pub(crate) mod mutants;
+pub(crate) mod native;
 pub(super) mod signatures;
 pub(super) mod structs;
 

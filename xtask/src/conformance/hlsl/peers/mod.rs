@@ -21,11 +21,11 @@ use anyhow::Result;
 use rayon::prelude::*;
 use unshade::hlsl::target::Encoding;
 
+use super::super::batch::{self, Outcome};
 use super::input::{self, Shader};
 use super::oracle::Oracle;
 use super::recompile::Hlsl;
 use super::rung::Rung;
-use super::vulkan::batch::{self, Outcome};
 use super::vulkan::tools::{self, Tools};
 use super::{Options, Record, State, decompiled, recompile};
 use crate::sh;

@@ -16,7 +16,6 @@
 //! Shaders are those of `conformance hlsl`; [`tools`] describes what is needed. Differences are listed; `--failures DIR`
 //! keeps their texts.
 
-pub(super) mod batch;
 pub(super) mod tools;
 
 use std::collections::BTreeMap;
@@ -26,8 +25,8 @@ use anyhow::{Context as _, Result};
 use rayon::prelude::*;
 use unshade::hlsl::target::Encoding;
 
-use self::batch::Outcome;
 use self::tools::Tools;
+use super::super::batch::{self, Outcome};
 use super::input::{self, Shader};
 use super::oracle::{self, Compiler, Job, Oracle};
 use super::recompile::Hlsl;

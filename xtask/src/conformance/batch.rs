@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use rayon::prelude::*;
 
-use super::super::oracle::follow;
+use super::hlsl::oracle::follow;
 use crate::sh;
 
 /// Number of jobs of a process.
@@ -17,7 +17,7 @@ const BATCH: usize = 100;
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What became of a job.
-pub(in super::super) enum Outcome {
+pub(super) enum Outcome {
     /// What the program says.
     Said(String),
     Crashed,
@@ -25,7 +25,7 @@ pub(in super::super) enum Outcome {
 }
 
 /// Does jobs, which are pairs of files, with the program that `start` gets ready, and `extra` arguments.
-pub(in super::super) fn run(
+pub(super) fn run(
     start: impl Fn() -> Command + Sync,
     extra: &[&str],
     jobs: &[(PathBuf, PathBuf)],

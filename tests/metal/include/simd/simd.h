@@ -1,0 +1,3 @@
+#pragma once
+#include "../metal_stdlib"
+namespace simd = metal;
