@@ -94,6 +94,14 @@ HOST_AIR_INTEGERS(HOST_AIR_BITS)
   HOST_AIR_SHIFT(simd_shuffle_and_fill_down, suffix, type)
 HOST_AIR_TYPES(HOST_AIR_SHUFFLES)
 
+#define HOST_AIR_NEXT(suffix, type)                                                       \
+  extern "C" void host_air_nextafter_##suffix(void *to, const void *a, const void *b) {   \
+    at<type>(to) = host::next(at<type>(a), at<type>(b));                                  \
+  }
+HOST_AIR_NEXT(f32, float)
+HOST_AIR_NEXT(f16, half)
+HOST_AIR_NEXT(bf16, bfloat)
+
 #define HOST_AIR_VOTE(name, expression)                                     \
   extern "C" void host_air_##name(void *to, const void *from) {             \
     const ulong a [[maybe_unused]] = at<ulong>(from);                       \

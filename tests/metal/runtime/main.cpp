@@ -7,7 +7,8 @@
 //
 //   left PATH, right PATH              the libraries (../include/host/runtime.h)
 //   threads X Y Z, groups X Y Z        the size of threadgroups and of the grid in them; several pairs are several runs
-//   slot buffer SIZE STRIDE KIND TYPE:OFFSET:COUNT,…   KIND is `data` or `parameter`
+//   slot buffer SIZE STRIDE KIND TYPE:OFFSET:COUNT,…   KIND is `data` or `parameter`; TYPE is f32, bf16, u8, s64 and so on,
+//                                      i1 for a truth, p64 for a pointer to more data
 //   slot threadgroup SIZE              memory of the threadgroup
 //   slot id NAME                       a position, by its name in Metal
 //
@@ -43,6 +44,8 @@ struct Job {
   std::string left, right;
   std::vector<Grid> grids;
   std::vector<Slot> slots;
+  // What pointers in buffers point to, which is the last slot, if there are any.
+  unsigned char *pool = nullptr;
 };
 
 Job *job;
@@ -97,6 +100,17 @@ Job read_job(const std::string &path) {
     else if (word == "groups") job.grids.back().groups = read_extent(file);
     else if (word == "slot") job.slots.push_back(read_slot(file));
   }
+  bool has_pointers = false;
+  for (const Slot &slot : job.slots)
+    for (const Field &field : slot.memory.fields) has_pointers |= field.type == "p64";
+  if (has_pointers) {
+    Slot pool{};
+    pool.kind = Slot::buffer;
+    pool.memory = {POINTERS * ROOM, 4, {{"f32", 0, 1}}, false};
+    reserve(pool.memory);
+    job.pool = pool.memory.memory;
+    job.slots.push_back(pool);
+  }
   return job;
 }
 
@@ -143,7 +157,7 @@ void prepare(unsigned run) {
   unsigned seed = 1 + run * 100;
   for (Slot &slot : job->slots) {
     seed++;
-    if (slot.kind == Slot::buffer) fill(slot.memory, {seed, run % 2 == 1, run < 2 ? 6u : 100u});
+    if (slot.kind == Slot::buffer) fill(slot.memory, {seed, run % 2 == 1, run < 2 ? 6u : 100u, job->pool});
     if (slot.kind == Slot::threadgroup) std::fill(slot.shared.begin(), slot.shared.end(), 0);
   }
 }

@@ -44,9 +44,15 @@ uint16_t narrow(const std::string &type, float value) {
   return bits;
 }
 
+// What the numbers of a buffer follow from.
+struct State {
+  uint32_t random;
+  size_t pointers = 0;
+};
+
 // Makes up a number.
-void make(const std::string &type, bool is_parameter, const Filling &filling, uint32_t &state, unsigned char *to) {
-  const uint32_t random = next(state);
+void make(const std::string &type, bool is_parameter, const Filling &filling, State &state, unsigned char *to) {
+  const uint32_t random = next(state.random);
   const size_t size = size_of(type);
   if (type[0] == 'f' || type[0] == 'b') {
     const float value = float(int(random >> 8 & 0xffff) - 0x8000) / 8192.0f;
@@ -58,7 +64,7 @@ void make(const std::string &type, bool is_parameter, const Filling &filling, ui
     return;
   }
   uint64_t value = random >> 8;
-  if (type == "p64") value = 0;
+  if (type == "p64") value = reinterpret_cast<uint64_t>(filling.pool + state.pointers++ % POINTERS * ROOM);
   else if (type == "i1") value %= 2;
   else if (is_parameter) value = value % filling.largest + 1;
   else if (size == 1) value &= 255;
@@ -110,7 +116,7 @@ void release(Buffer &buffer) { munmap(start_of(buffer), REGION); }
 
 void fill(Buffer &buffer, const Filling &filling) {
   madvise(start_of(buffer), REGION, MADV_DONTNEED);
-  uint32_t state = filling.seed * 2654435761u + 12345u;
+  State state{filling.seed * 2654435761u + 12345u};
   for (size_t at = 0; at + buffer.stride <= buffer.size; at += buffer.stride)
     for (const Field &field : buffer.fields) {
       const size_t size = size_of(field.type);

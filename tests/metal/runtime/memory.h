@@ -31,7 +31,11 @@ struct Filling {
   bool is_wide;
   // The largest parameter.
   unsigned largest;
+  // Where pointers in buffers point to: each to the next ROOM bytes.
+  unsigned char *pool;
 };
+
+constexpr size_t POINTERS = 64, ROOM = 32 << 10;
 
 // The bytes of a region that are not those at its start, as pages with their numbers.
 using Pages = std::vector<std::pair<size_t, std::vector<unsigned char>>>;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "matrix.h"
+#include "sampler.h"
 
 namespace metal {
 template <class T, size_t N>
@@ -54,6 +55,10 @@ struct argument<T &> {
 };
 template <class A>
 struct argument<const A> : argument<A> {};
+template <>
+struct argument<metal::sampler> {
+  static metal::sampler of(void *slot) { return *static_cast<metal::sampler *>(slot); }
+};
 
 template <class... A, metal::size_t... Places>
 inline void call(void (*function)(A...), void **slots, metal::index_sequence<Places...>) {

@@ -309,15 +309,15 @@ constexpr To as_type(From value) {
   return __builtin_bit_cast(To, value);
 }
 
-// A function constant has a value that its index decides: a power of two, since kernels take many for sizes. The module's
-// side uses the same values.
+// A function constant has a value that its index decides: a power of two, since kernels take many for sizes, and
+// smaller than the last one, since they divide. The module's side uses the same values.
 struct host_function_constant {
   int index;
   template <class T>
   constexpr operator T() const {
     if constexpr (__is_same(T, bool)) return index % 2 == 0;
     else if constexpr (metal::is_floating_point_v<T>) return T(0.5f);
-    else return T(2 << index % 3);
+    else return T(8 >> index % 3);
   }
 };
 #define is_function_constant_defined(name) true

@@ -1,4 +1,4 @@
-//! The kernels that are run: those whose true source is at hand, or all of the packages.
+//! The functions that are run: those whose true source is at hand, or all of the packages.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -11,7 +11,7 @@ use unshade::metallib::{Function, FunctionType, Library};
 
 use super::super::super::metallib::collect;
 use super::lower::{Lowered, lower};
-use super::tools::Tools;
+use super::tools::{Tools, first_error};
 use crate::{corpus, sh};
 
 /// The package whose headers `air/mlx` of UNSHADE_CORPUS has.
@@ -23,6 +23,8 @@ pub(super) struct Case {
     pub(super) set: String,
     pub(super) name: String,
     pub(super) module: Vec<u8>,
+    /// Whether it is a kernel, not another kind of function.
+    pub(super) is_kernel: bool,
     /// Its true source, lowered, and the expression that names the kernel there.
     pub(super) source: Option<(Arc<String>, String)>,
 }
@@ -88,7 +90,7 @@ pub(super) fn with_sources(tools: &Tools, step: usize) -> Result<Vec<Case>> {
     }
     fs::remove_dir_all(&mlx)?;
     let mut seen = HashSet::new();
-    cases.retain(|case| seen.insert(sh::sha256_hex(&case.module)));
+    cases.retain(|case| case.is_kernel && seen.insert(sh::sha256_hex(&case.module)));
     Ok(cases)
 }
 
@@ -116,17 +118,29 @@ fn sources(tools: &Tools, folder: &Path, includes: &[PathBuf]) -> Result<Vec<Sou
     let is_header = |path: &PathBuf| path.to_string_lossy().contains(".h.");
     files.retain(|path| path.extension().is_some_and(|extension| extension == "metal") && !is_header(path));
     files.sort();
-    let read = files.par_iter().map(|path| -> Result<Option<Source>> {
-        match tools.preprocess(path, includes)? {
-            Ok(text) => Ok(Some(Source::of(lower(&text)))),
-            Err(messages) => {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                println!("not read: {name}: {}", super::tools::first_error(&messages));
-                Ok(None)
-            }
-        }
-    });
+    let read = files.par_iter().map(|path| one_source(tools, path, includes));
     Ok(read.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+/// Reads a source, and checks it as a whole, with all functions that are no templates. Says what is wrong with it.
+fn one_source(tools: &Tools, path: &Path, includes: &[PathBuf]) -> Result<Option<Source>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let text = match tools.preprocess(path, includes)? {
+        Ok(text) => text,
+        Err(messages) => {
+            println!("not read: {name}: {}", first_error(&messages));
+            return Ok(None);
+        }
+    };
+    let lowered = lower(&text);
+    let file = sh::temporary("cpp");
+    fs::write(&file, &lowered.text)?;
+    let error = tools.check_source(&file)?;
+    fs::remove_file(&file)?;
+    if let Some(error) = error {
+        println!("does not compile: {name}: {error}");
+    }
+    Ok(Some(Source::of(lowered)))
 }
 
 /// Returns the kernels of the libraries and modules below a folder.
@@ -139,11 +153,47 @@ fn modules_in(folder: &Path, set: &str) -> Result<Vec<Case>> {
         let extension = path.extension().unwrap_or_default().to_string_lossy().into_owned();
         if extension == "air" {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            cases.push(Case { set: set.to_owned(), name, module: fs::read(&path)?, source: None });
+            cases.push(Case {
+                set: set.to_owned(),
+                name,
+                module: fs::read(&path)?,
+                is_kernel: true,
+                source: None,
+            });
         } else if extension == "metallib" {
             let data = fs::read(&path)?;
             let Ok(library) = Library::parse(&data) else { continue };
-            for function in library.functions().map_while(Result::ok) {
+            let functions = library.functions().map_while(Result::ok);
+            cases.extend(functions.filter_map(|function| case(&library, &function, set)));
+        }
+    }
+    Ok(cases)
+}
+
+/// Returns a function as a case.
+fn case(library: &Library<'_>, function: &Function<'_>, set: &str) -> Option<Case> {
+    let module = library.module(function).ok()??.bytes().to_vec();
+    let is_kernel = function.kind == Some(FunctionType::KERNEL);
+    Some(Case { set: set.to_owned(), name: function.shown_name(), module, is_kernel, source: None })
+}
+
+/// Returns every `step`-th distinct function of the packages, and all that are no kernels, which are few.
+pub(super) fn of_packages(step: usize) -> Result<Vec<Case>> {
+    let packages = packages()?;
+    let mut seen = HashSet::new();
+    let mut cases = Vec::new();
+    let mut number = 0;
+    for path in collect()? {
+        let data = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let Ok(library) = Library::parse(&data) else { continue };
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let set = packages.get(&file).map_or("other", String::as_str);
+        for function in library.functions().map_while(Result::ok) {
+            if !function.hash.is_none_or(|hash| seen.insert(*hash)) {
+                continue;
+            }
+            number += 1;
+            if number % step == 0 || function.kind != Some(FunctionType::KERNEL) {
                 cases.extend(case(&library, &function, set));
             }
         }
@@ -151,34 +201,21 @@ fn modules_in(folder: &Path, set: &str) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Returns a function as a case, if it is a kernel.
-fn case(library: &Library<'_>, function: &Function<'_>, set: &str) -> Option<Case> {
-    if function.kind != Some(FunctionType::KERNEL) {
-        return None;
-    }
-    let module = library.module(function).ok()??.bytes().to_vec();
-    Some(Case { set: set.to_owned(), name: function.shown_name(), module, source: None })
-}
-
-/// Returns every `step`-th distinct kernel of the packages.
-pub(super) fn of_packages(step: usize) -> Result<Vec<Case>> {
-    let mut seen = HashSet::new();
-    let mut cases = Vec::new();
-    let mut number = 0;
-    for path in collect()? {
-        let data = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let Ok(library) = Library::parse(&data) else { continue };
-        let set = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        for function in library.functions().map_while(Result::ok) {
-            let is_kernel = function.kind == Some(FunctionType::KERNEL);
-            if !is_kernel || !function.hash.is_none_or(|hash| seen.insert(*hash)) {
-                continue;
-            }
-            number += 1;
-            if number % step == 0 {
-                cases.extend(case(&library, &function, &set));
-            }
+/// Returns the packages of carved files, by the names of the files.
+fn packages() -> Result<BTreeMap<String, String>> {
+    let folder = corpus::carved_folder(&corpus::cache_dir(None)?);
+    let mut packages = BTreeMap::new();
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.extension().is_none_or(|extension| extension != "tsv") {
+            continue;
+        }
+        let package = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let package = package.split("-cp").next().unwrap_or_default().chars().take(34).collect::<String>();
+        for line in fs::read_to_string(&path)?.lines() {
+            let file = line.split('\t').next().unwrap_or_default().to_owned();
+            packages.insert(file, package.clone());
         }
     }
-    Ok(cases)
+    Ok(packages)
 }

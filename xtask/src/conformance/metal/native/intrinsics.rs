@@ -269,6 +269,7 @@ fn result_of(body: &mut Body, function: &Function) -> Option<String> {
             return Some(body.call(&format!("host_{called}"), &function.result, &[(operand, "%a0")]));
         }
         "ldexp" => return ldexp(body, function),
+        "nextafter" => return nextafter(body, function),
         _ => {}
     }
     if name.stem.starts_with("simdgroup_matrix") {
@@ -349,6 +350,16 @@ fn ldexp(body: &mut Body, function: &Function) -> Option<String> {
         let wide = body.widen(ty, &x);
         let scaled = body.value(&format!("call float @ldexpf(float {wide}, i32 {power})"));
         Some(body.narrow(ty, &scaled))
+    })
+}
+
+/// The next number of the type itself.
+fn nextafter(body: &mut Body, function: &Function) -> Option<String> {
+    let ty = scalar(&function.result)?.name;
+    let called = format!("host_air_nextafter_{}", type_name(ty, false)?);
+    body.each(&function.result, |body, index| {
+        let [x, y] = [0, 1].map(|n| body.component(&function.result, &format!("%a{n}"), index));
+        Some(body.call(&called, ty, &[(ty, &x), (ty, &y)]))
     })
 }
 

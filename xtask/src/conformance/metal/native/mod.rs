@@ -6,7 +6,8 @@
 //!
 //! | column | |
 //! |---|---|
-//! | built | both are compiled |
+//! | source | a source is there and compiles; functions that are no kernels are only compiled |
+//! | built | so does the module |
 //! | same, near | the same bytes; floats within 2 units of the last place |
 //! | diff, one | something else; only one side faults |
 //! | none, fault | nothing is written; both sides fault in the same way, for inputs that nobody would give |
@@ -42,6 +43,12 @@ use self::module::{Kernel, Refusal};
 use self::tools::Tools;
 use super::super::batch::{self, Outcome};
 use crate::sh;
+
+/// The steps before both sides are there. In the first three there is no source that compiles.
+const NO_SOURCE: &str = "source";
+const DECOMPILE: &str = "decompile";
+const COMPILE: &str = "compile the source";
+const ONLY_COMPILED: &str = "only compiled";
 
 /// What is asked for.
 pub(crate) struct Options<'o> {
@@ -83,6 +90,11 @@ enum Verdict {
 impl Verdict {
     fn refused(step: &'static str, reason: impl Into<String>) -> Self {
         Self::Refused { step, reason: reason.into() }
+    }
+
+    /// Whether there is a source, and it compiles.
+    fn is_compiled(&self) -> bool {
+        !matches!(self, Self::Refused { step, .. } if [NO_SOURCE, DECOMPILE, COMPILE].contains(step))
     }
 
     fn is_right(&self) -> bool {
@@ -193,6 +205,22 @@ fn build(
     files: &Files,
     text: &mut String,
 ) -> Result<Result<(), Verdict>> {
+    let (source, entry) = match source(case, decompiler, files)? {
+        Ok(found) => found,
+        Err(verdict) => return Ok(Err(verdict)),
+    };
+    text.clone_from(&source);
+    let lowered = if case.source.is_some() { source } else { lower::lower(&source).text };
+    if !case.is_kernel {
+        fs::write(files.path("cpp"), lowered)?;
+        let error = tools.check_source(&files.path("cpp"))?;
+        let only = || Verdict::refused(ONLY_COMPILED, "no kernel");
+        return Ok(Err(error.map_or_else(only, |error| Verdict::refused(COMPILE, error))));
+    }
+    fs::write(files.path("cpp"), format!("{lowered}\nHOST_ENTRY({entry})\n"))?;
+    if let Some(error) = tools.compile_source(&files.path("cpp"), &files.path("source.so"))? {
+        return Ok(Err(Verdict::refused(COMPILE, error)));
+    }
     let kernel = match host_kernel(case) {
         Ok(kernel) => kernel,
         Err(verdict) => return Ok(Err(verdict)),
@@ -200,31 +228,31 @@ fn build(
     if let Some(verdict) = build_module(tools, &kernel.text, &files.path("bc"), &files.path("module.so"))? {
         return Ok(Err(verdict));
     }
-    let (source, entry) = match (&case.source, decompiler) {
-        (Some((source, entry)), _) => (source.to_string(), entry.clone()),
-        (None, None) => return Ok(Err(Verdict::refused("source", "no source has this kernel"))),
-        (None, Some(decompiler)) => {
-            fs::write(files.path("air"), &case.module)?;
-            match decompiler.decompile(&files.path("air"))? {
-                Ok(source) => {
-                    text.clone_from(&source);
-                    (lower::lower(&source).text, entry_of(&source, &case.name))
-                }
-                Err(reason) => return Ok(Err(Verdict::refused("decompile", reason))),
-            }
-        }
-    };
-    let whole = format!("{source}\nHOST_ENTRY({entry})\n");
-    if text.is_empty() {
-        text.clone_from(&whole);
-    }
-    fs::write(files.path("cpp"), whole)?;
-    if let Some(error) = tools.compile_source(&files.path("cpp"), &files.path("source.so"))? {
-        return Ok(Err(Verdict::refused("compile the source", error)));
-    }
     let job = job::text(&kernel, &files.path("module.so"), &files.path("source.so"));
     fs::write(files.path("job"), job)?;
     Ok(Ok(()))
+}
+
+/// Returns the source of a kernel and the expression that names the kernel in it.
+fn source(
+    case: &Case,
+    decompiler: Option<&Decompiler>,
+    files: &Files,
+) -> Result<Result<(String, String), Verdict>> {
+    if let Some((source, entry)) = &case.source {
+        return Ok(Ok((source.to_string(), entry.clone())));
+    }
+    let Some(decompiler) = decompiler else {
+        return Ok(Err(Verdict::refused(NO_SOURCE, "no source has this kernel")));
+    };
+    fs::write(files.path("air"), &case.module)?;
+    Ok(match decompiler.decompile(&files.path("air"))? {
+        Ok(source) => {
+            let entry = entry_of(&source, &case.name);
+            Ok((source, entry))
+        }
+        Err(reason) => Err(Verdict::refused(DECOMPILE, reason)),
+    })
 }
 
 /// Returns the name of the kernel in a decompiled source, which may have had to change it.
@@ -244,9 +272,16 @@ fn host_kernel(case: &Case) -> Result<Kernel, Verdict> {
     print::module(&module, &PrintOptions::default(), &mut text);
     module::prepare(&text, &case.name).map_err(|refusal| match refusal {
         Refusal::NoKernel => Verdict::refused("prepare the module", "it has no such kernel"),
-        Refusal::Unknown(names) => Verdict::refused("functions without a definition", names.join(", ")),
+        Refusal::Unknown(names) => Verdict::refused("functions without a definition", unknown(&names)),
         Refusal::Argument(what) => Verdict::refused("arguments that are not made up", what),
     })
+}
+
+/// Returns the first of unknown functions. Those of tensors are one: `__tensorops_impl_…`.
+fn unknown(names: &[String]) -> String {
+    let first = names.first().map_or("", String::as_str);
+    let end = first.find("_impl_").map_or(first.len(), |at| at + "_impl".len());
+    first[..end].to_owned()
 }
 
 /// Compiles the text of a module to a library.

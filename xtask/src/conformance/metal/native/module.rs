@@ -171,7 +171,7 @@ fn one_slot(metadata: &Metadata, node: &[Operand], ty: &str) -> Slot {
     };
     match kind {
         "buffer" if ty.contains("addrspace(3)") => Slot::Threadgroup,
-        "buffer" => buffer(metadata, node, ty),
+        "buffer" | "indirect_buffer" => buffer(metadata, node, ty),
         _ if ty.ends_with('*') => Slot::Other(kind.to_owned()),
         _ => Slot::Position(kind.to_owned()),
     }
@@ -216,6 +216,17 @@ fn add_members(metadata: &Metadata, members: &[Operand], base: u64, fields: &mut
         };
         let [offset, size, length] =
             [*offset, *size, *length].map(|number| u64::try_from(number).unwrap_or(0));
+        let argument = match rest.get(skip + 5..) {
+            Some([Operand::Text(key), Operand::Node(node), ..]) if key == "air.indirect_argument" => {
+                Some(metadata.node(*node))
+            }
+            _ => None,
+        };
+        if argument.is_some_and(|node| node.contains(&Operand::Text("air.buffer".into()))) {
+            fields.push(Field { ty: "p64", offset: base + offset, count: length.max(1) });
+            at += skip + 5;
+            continue;
+        }
         for element in 0..length.clamp(1, 64) {
             if fields.len() >= MAX_FIELDS {
                 return;
@@ -305,7 +316,7 @@ fn function_constant(line: &str) -> Option<String> {
     let value = match ty {
         "i8" if is_bool => ((index + 1) % 2).to_string(),
         "float" | "half" | "bfloat" => "0.5".to_owned(),
-        ty if ty.starts_with('i') => (2_u32 << (index % 3)).to_string(),
+        ty if ty.starts_with('i') => (8_u32 >> (index % 3)).to_string(),
         _ => return None,
     };
     Some(format!("{} {value}{rest}", before.replace(" externally_initialized", "")))
@@ -418,10 +429,22 @@ mod tests {
     }
 
     #[test]
+    fn argument_buffers_have_pointers() {
+        let text = MODULE
+            .replace(
+                "!\"air.buffer\", !\"air.buffer_size\"",
+                "!\"air.indirect_buffer\", !\"air.buffer_size\"",
+            )
+            .replace("!\"float\", !\"k\"}", "!\"float\", !\"k\", !\"air.indirect_argument\", !4}");
+        let Slot::Buffer { fields, .. } = &prepare(&text, "k").unwrap().slots[1] else { panic!("no buffer") };
+        assert_eq!(fields[1], Field { ty: "p64", offset: 4, count: 1 });
+    }
+
+    #[test]
     fn text_is_for_the_host() {
         let text = prepare(MODULE, "k").unwrap().text;
         assert!(!text.contains("target triple") && !text.contains(" fast "));
-        assert!(text.contains("constant i32 2, section"));
+        assert!(text.contains("constant i32 8, section"));
         assert!(text.contains("define internal float @air.fast_exp.f32(float %a0)"));
         assert!(text.contains("call void @k(float addrspace(1)* %v0, i32 addrspace(2)* %v1, <3 x i16> %v2)"));
     }

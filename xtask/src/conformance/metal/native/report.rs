@@ -15,7 +15,9 @@ const SHOWN: usize = 40;
 #[derive(Default)]
 struct Row {
     all: usize,
-    compiled: usize,
+    /// Those whose source compiles, and those whose module does, too.
+    sources: usize,
+    built: usize,
     verdicts: [usize; 6],
     numbers: u64,
     /// The most units of the last place.
@@ -25,6 +27,7 @@ struct Row {
 impl Row {
     fn add(&mut self, verdict: &Verdict) {
         self.all += 1;
+        self.sources += usize::from(verdict.is_compiled());
         let column = match verdict {
             Verdict::Refused { .. } => return,
             Verdict::Same(numbers) => {
@@ -41,15 +44,15 @@ impl Row {
             Verdict::Fault(_) => 4,
             Verdict::OneFaults(_) => 5,
         };
-        self.compiled += 1;
+        self.built += 1;
         self.verdicts[column] += 1;
     }
 
     fn print(&self, name: &str) {
         let [same, near, different, unwritten, fault, one] = self.verdicts;
         println!(
-            "{name:34} {:6} {:6} | {same:6} {near:6} {different:6} {one:6} | {unwritten:6} {fault:6} {:9} {:4}",
-            self.all, self.compiled, self.numbers, self.distance
+            "{name:34} {:6} {:6} {:6} | {same:6} {near:6} {different:6} {one:6} | {unwritten:6} {fault:6} {:9} {:4}",
+            self.all, self.sources, self.built, self.numbers, self.distance
         );
     }
 }
@@ -57,8 +60,8 @@ impl Row {
 /// Prints everything.
 pub(super) fn print(records: &[Record]) {
     println!(
-        "\n{:34} {:>6} {:>6} | {:>6} {:>6} {:>6} {:>6} | {:>6} {:>6} {:>9} {:>4}",
-        "set", "all", "built", "same", "near", "diff", "one", "none", "fault", "numbers", "ulps"
+        "\n{:34} {:>6} {:>6} {:>6} | {:>6} {:>6} {:>6} {:>6} | {:>6} {:>6} {:>9} {:>4}",
+        "set", "all", "source", "built", "same", "near", "diff", "one", "none", "fault", "numbers", "ulps"
     );
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     let mut total = Row::default();

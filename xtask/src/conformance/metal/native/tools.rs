@@ -101,6 +101,15 @@ impl Tools {
         })
     }
 
+    /// Checks a lowered source without making anything of it. Returns the first error, if there is one.
+    pub(super) fn check_source(&self, source: &Path) -> Result<Option<String>> {
+        let mut command = self.source();
+        command.arg("-include-pch").arg(&self.header).args(["-fsyntax-only", "-x", "c++"]).arg(source);
+        let output = command.output().context("clang does not start")?;
+        let messages = String::from_utf8_lossy(&output.stderr);
+        Ok((!output.status.success()).then(|| first_error(&messages)))
+    }
+
     /// Compiles a lowered source to a library. Returns the first error, if there is one.
     pub(super) fn compile_source(&self, source: &Path, library: &Path) -> Result<Option<String>> {
         let mut command = self.source();
