@@ -87,6 +87,27 @@ inline auto faceforward(A n, B i, C reference) {
   return dot(reference, i) < host_element<R>(0.0f) ? R(n) : -R(n);
 }
 
+#define HOST_GEOMETRIC         \
+  using metal::cross;          \
+  using metal::distance;       \
+  using metal::dot;            \
+  using metal::length;         \
+  using metal::length_squared; \
+  using metal::mix;            \
+  using metal::normalize;      \
+  using metal::reflect;        \
+  using metal::refract;        \
+  using metal::sign;           \
+  using metal::smoothstep;     \
+  using metal::step;
+namespace fast {
+HOST_GEOMETRIC
+}
+namespace precise {
+HOST_GEOMETRIC
+}
+#undef HOST_GEOMETRIC
+
 // Relational functions: of a vector, a vector of truths.
 
 #define HOST_TEST(name, expression)                                                               \

@@ -38,7 +38,7 @@ pub(super) fn text(kernel: &Kernel, left: &Path, right: &Path) -> String {
 
 fn write_slot(text: &mut String, slot: &Slot) {
     let _ = match slot {
-        Slot::Buffer { stride, is_parameter, fields } => {
+        Slot::Buffer { stride, is_parameter, fields, .. } => {
             let size = if *is_parameter { stride * PARAMETERS } else { DATA.div_ceil(*stride) * stride };
             let kind = if *is_parameter { "parameter" } else { "data" };
             let fields = fields.iter().map(|field| format!("{}:{}:{}", field.ty, field.offset, field.count));
@@ -49,7 +49,7 @@ fn write_slot(text: &mut String, slot: &Slot) {
                 if fields.is_empty() { "u8:0:0" } else { &fields }
             )
         }
-        Slot::Threadgroup => writeln!(text, "slot threadgroup {THREADGROUP}"),
+        Slot::Threadgroup(_) => writeln!(text, "slot threadgroup {THREADGROUP}"),
         Slot::Position(name) => writeln!(text, "slot id {name}"),
         Slot::Other(_) => Ok(()),
     };
@@ -66,8 +66,8 @@ mod tests {
     fn jobs_have_slots_and_grids() {
         let fields = vec![Field { ty: "f32", offset: 0, count: 2 }];
         let slots = vec![
-            Slot::Buffer { stride: 8, is_parameter: true, fields },
-            Slot::Threadgroup,
+            Slot::Buffer { location: 0, stride: 8, is_parameter: true, fields },
+            Slot::Threadgroup(0),
             Slot::Position("thread_position_in_grid".into()),
         ];
         let kernel = Kernel { text: String::new(), slots, max_threads: Some(64) };

@@ -19,6 +19,7 @@
 
 mod cases;
 mod decompiled;
+mod entry;
 mod intrinsics;
 mod job;
 mod llvm_text;
@@ -217,11 +218,20 @@ fn build(
         let only = || Verdict::refused(ONLY_COMPILED, "no kernel");
         return Ok(Err(error.map_or_else(only, |error| Verdict::refused(COMPILE, error))));
     }
-    fs::write(files.path("cpp"), format!("{lowered}\nHOST_ENTRY({entry})\n"))?;
+    let mut kernel = host_kernel(case);
+    let entry = match (&case.source, &mut kernel) {
+        (None, Ok(kernel)) => match entry::by_attributes(text, &entry, &mut kernel.slots) {
+            Ok(entry) => entry,
+            Err(reason) => return Ok(Err(Verdict::refused(COMPILE, reason))),
+        },
+        // What does not run is compiled all the same.
+        _ => entry::in_order(&entry),
+    };
+    fs::write(files.path("cpp"), format!("{lowered}\n{entry}"))?;
     if let Some(error) = tools.compile_source(&files.path("cpp"), &files.path("source.so"))? {
         return Ok(Err(Verdict::refused(COMPILE, error)));
     }
-    let kernel = match host_kernel(case) {
+    let kernel = match kernel {
         Ok(kernel) => kernel,
         Err(verdict) => return Ok(Err(verdict)),
     };

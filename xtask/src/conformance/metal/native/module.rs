@@ -4,6 +4,7 @@
 //! |---|---|
 //! | target triple, data layout | those of the host, by leaving them out |
 //! | `air.*` | definitions ([`intrinsics`](super::intrinsics)) |
+//! | `undef` where edges merge | zero, as variables of the source are without a value |
 //! | `MTL_FC_INIT_n` | a number that follows from n, as in the header |
 //! | `fast` on operations | nothing: the host computes what is written |
 //! | the kernel | is called by `host_entry`, which takes its arguments from slots |
@@ -19,11 +20,13 @@ use super::llvm_text::{Function, Metadata, Operand, function};
 #[derive(Debug, PartialEq)]
 pub(super) enum Slot {
     Buffer {
+        location: u64,
         stride: u64,
         is_parameter: bool,
         fields: Vec<Field>,
     },
-    Threadgroup,
+    /// Memory of the threadgroup, with its location.
+    Threadgroup(u64),
     Position(String),
     /// Something that can't be made up, by its keyword.
     Other(String),
@@ -170,7 +173,9 @@ fn one_slot(metadata: &Metadata, node: &[Operand], ty: &str) -> Slot {
         return Slot::Other("without a kind".into());
     };
     match kind {
-        "buffer" if ty.contains("addrspace(3)") => Slot::Threadgroup,
+        "buffer" if ty.contains("addrspace(3)") => {
+            Slot::Threadgroup(number_after(node, "air.location_index").unwrap_or(0))
+        }
         "buffer" | "indirect_buffer" => buffer(metadata, node, ty),
         _ if ty.ends_with('*') => Slot::Other(kind.to_owned()),
         _ => Slot::Position(kind.to_owned()),
@@ -195,7 +200,8 @@ fn buffer(metadata: &Metadata, node: &[Operand], ty: &str) -> Slot {
         fields.push(Field { ty, offset: 0, count });
         stride = stride.max(bytes * count);
     }
-    Slot::Buffer { stride: stride.max(1), is_parameter, fields }
+    let location = number_after(node, "air.location_index").unwrap_or(0);
+    Slot::Buffer { location, stride: stride.max(1), is_parameter, fields }
 }
 
 /// Adds the members of a structure.
@@ -273,7 +279,7 @@ fn host_text(text: &str) -> Result<String, Refusal> {
             }
             continue;
         }
-        let line = without_fast(line);
+        let line = without_undef(without_fast(line));
         host.push_str(&function_constant(&line).unwrap_or(line));
         host.push('\n');
     }
@@ -301,6 +307,11 @@ fn without_fast(line: &str) -> String {
     let (before, operands) = rest.split_at(end);
     let words: Vec<&str> = before.split(' ').filter(|word| !FLAGS.contains(word)).collect();
     format!("{head} = {}{operands}", words.join(" "))
+}
+
+/// Makes values that are undefined where edges merge zero.
+fn without_undef(line: String) -> String {
+    if line.contains(" = phi ") { line.replace("[ undef, ", "[ zeroinitializer, ") } else { line }
 }
 
 /// Gives a function constant the value that the header gives it.
@@ -398,6 +409,7 @@ mod tests {
         @_Z1c.MTL_FC_INIT_3_i = internal addrspace(2) externally_initialized constant i32 undef, section \"s\", align 4\n\
         define void @k(float addrspace(1)* noundef %0, i32 addrspace(2)* noundef %1, <3 x i16> noundef %2) {\n\
         \x20 %4 = fadd fast float 1.0, 2.0\n\
+        \x20 %6 = phi float [ undef, %a ]\n\
         \x20 %5 = call fast float @air.fast_exp.f32(float %4)\n\
         \x20 ret void\n}\n\
         declare float @air.fast_exp.f32(float) #1\n\
@@ -405,7 +417,7 @@ mod tests {
         !1 = !{void (float addrspace(1)*, i32 addrspace(2)*, <3 x i16>)* @k, !2, !3, !7}\n\
         !2 = !{}\n\
         !3 = !{!4, !5, !6}\n\
-        !4 = !{i32 0, !\"air.buffer\", !\"air.arg_type_size\", i32 8, !\"air.arg_type_name\", !\"float2\"}\n\
+        !4 = !{i32 0, !\"air.buffer\", !\"air.location_index\", i32 3, i32 1, !\"air.arg_type_size\", i32 8, !\"air.arg_type_name\", !\"float2\"}\n\
         !5 = !{i32 1, !\"air.buffer\", !\"air.buffer_size\", i32 8, !\"air.struct_type_info\", !8, !\"air.arg_type_size\", i32 8}\n\
         !6 = !{i32 2, !\"air.thread_position_in_grid\", !\"air.arg_type_name\", !\"ushort3\"}\n\
         !7 = !{!\"air.max_work_group_size\", i32 64}\n\
@@ -417,8 +429,9 @@ mod tests {
         assert_eq!(kernel.max_threads, Some(64));
         let field = |ty, offset, count| Field { ty, offset, count };
         let expected = [
-            Slot::Buffer { stride: 8, is_parameter: false, fields: vec![field("f32", 0, 2)] },
+            Slot::Buffer { location: 3, stride: 8, is_parameter: false, fields: vec![field("f32", 0, 2)] },
             Slot::Buffer {
+                location: 0,
                 stride: 8,
                 is_parameter: true,
                 fields: vec![field("s32", 0, 1), field("f32", 4, 1)],
@@ -445,6 +458,7 @@ mod tests {
         let text = prepare(MODULE, "k").unwrap().text;
         assert!(!text.contains("target triple") && !text.contains(" fast "));
         assert!(text.contains("constant i32 8, section"));
+        assert!(text.contains("phi float [ zeroinitializer, %a ]"));
         assert!(text.contains("define internal float @air.fast_exp.f32(float %a0)"));
         assert!(text.contains("call void @k(float addrspace(1)* %v0, i32 addrspace(2)* %v1, <3 x i16> %v2)"));
     }

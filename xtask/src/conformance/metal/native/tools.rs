@@ -13,8 +13,12 @@ use crate::sh;
 /// Options of both sides: no fused operations, and functions of the C library as they are called.
 const COMMON: [&str; 6] = ["-O1", "-fPIC", "-mf16c", "-fno-math-errno", "-fno-builtin", "-w"];
 
-/// Options of sources. Numbers without a suffix are floats in Metal, and each operation on halves rounds.
-const SOURCE: [&str; 10] = [
+/// Options of sources. Numbers without a suffix are floats in Metal, and each operation on halves rounds. Variables without
+/// a value are zero, as in modules ([`module`](super::module)), and reading them lets clang conclude nothing.
+const SOURCE: [&str; 13] = [
+    "-ftrivial-auto-var-init=zero",
+    "-Xclang",
+    "-no-enable-noundef-analysis",
     "-std=c++20",
     "-fdeclspec",
     "-fno-exceptions",
