@@ -3,7 +3,7 @@
 //! | what | becomes |
 //! |---|---|
 //! | target triple, data layout | those of the host, by leaving them out |
-//! | `air.*` | definitions ([`intrinsics`](super::intrinsics)) |
+//! | `air.*` | definitions ([`intrinsics`]) |
 //! | `undef` where edges merge | zero, as variables of the source are without a value |
 //! | `MTL_FC_INIT_n` | a number that follows from n, as in the header |
 //! | `fast` on operations | nothing: the host computes what is written |
