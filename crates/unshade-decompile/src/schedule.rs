@@ -25,11 +25,23 @@ pub struct Schedule {
     pub statements: BlockMap<Vec<ValueId>>,
     /// Number of uses of each value.
     pub uses: ValueMap<u32>,
-    /// Whether all loops test at their start.
-    is_top_tested: bool,
+    /// Which loops test at their start.
+    top_tested: TopTested,
     /// The block that computes each value.
     block_of: ValueMap<BlockId>,
     size: ValueMap<u32>,
+}
+
+/// Which loops test at their start: what they compute for the next round is then after the test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TopTested {
+    /// What is computed decides.
+    #[default]
+    Unknown,
+    /// Those whose test reads no value of the next round.
+    Found,
+    /// All of them.
+    All,
 }
 
 /// A user of a value.
@@ -46,18 +58,22 @@ enum User {
 impl Schedule {
     /// Creates the schedule.
     pub fn new(function: &Function, graph: &Graph, used: &ValueMap<bool>) -> Self {
-        Self::of_loops(function, graph, used, false)
+        Self::of_loops(function, graph, used, TopTested::Unknown)
     }
 
-    /// Creates the schedule of a function whose loops all test at their start, if so said: what a loop computes for
-    /// its next round is then after the test.
-    pub fn of_loops(function: &Function, graph: &Graph, used: &ValueMap<bool>, is_top_tested: bool) -> Self {
+    /// Creates the schedule of a function where it is known which loops test at their start.
+    pub fn of_loops(
+        function: &Function,
+        graph: &Graph,
+        used: &ValueMap<bool>,
+        top_tested: TopTested,
+    ) -> Self {
         let count = function.values.len();
         let mut schedule = Self {
             inline: IdVec::filled(false, count),
             statements: IdVec::filled(Vec::new(), function.blocks.len()),
             uses: IdVec::filled(0, count),
-            is_top_tested,
+            top_tested,
             block_of: function.values.iter().map(|value| value.block).collect(),
             size: IdVec::filled(1, count),
         };
@@ -138,7 +154,7 @@ impl Schedule {
                             && function.blocks[block].effects.is_empty()
                             && function.blocks[block].predecessors.len() == 1
                             && is_between(function, block)
-                            && !(self.is_top_tested && is_whole_round(function, block))
+                            && !self.is_round(function, block)
                         {
                             function.blocks[block].predecessors[0]
                         } else {
@@ -172,6 +188,15 @@ impl Schedule {
         }
         for use_count in &mut self.uses {
             *use_count &= !(1 << 31);
+        }
+    }
+
+    /// Returns whether a block is all that a loop does after a test at its start.
+    fn is_round(&self, function: &Function, block: BlockId) -> bool {
+        match self.top_tested {
+            TopTested::Unknown => false,
+            TopTested::Found => is_whole_round(function, block) && tests_variables(function, block),
+            TopTested::All => is_whole_round(function, block),
         }
     }
 
@@ -424,6 +449,30 @@ fn op_is_quiet(function: &Function, items: &[ValueId]) -> bool {
 fn is_whole_round(function: &Function, block: BlockId) -> bool {
     let block = &function.blocks[block];
     block.end.successors() == block.predecessors
+}
+
+/// Returns whether the test before a round reads no value that the round computes for the next one.
+fn tests_variables(function: &Function, round: BlockId) -> bool {
+    let &[header] = function.blocks[round].predecessors.as_slice() else { return false };
+    let found = &function.blocks[header];
+    let (End::Branch { condition, .. }, true) = (&found.end, found.effects.is_empty()) else { return false };
+    let mut next: Vec<ValueId> = Vec::new();
+    for &phi in &found.phis {
+        let at = found.predecessors.iter().position(|from| *from == round);
+        next.extend(at.map(|at| function.input(phi, at)).filter(|value| function.op(*value) != Op::Phi));
+    }
+    let mut stack = vec![function.resolve(*condition)];
+    for _ in 0..64 {
+        let Some(id) = stack.pop() else { return true };
+        if next.contains(&id) {
+            return false;
+        }
+        if function.op(id) != Op::Phi {
+            let inputs = (0..function.inputs(id).len()).map(|index| function.input(id, index));
+            stack.extend(inputs.filter(|input| *input != ValueId::NONE));
+        }
+    }
+    false
 }
 
 /// Returns whether a block is an empty block on an edge.

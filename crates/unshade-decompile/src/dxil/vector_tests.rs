@@ -1,4 +1,4 @@
-//! Tests of vectors that DXIL takes apart: operations on lanes, reads of elements, products, and copies of structures.
+//! Tests of what DXC takes apart: operations on vectors, reads of elements, products, structures, and loops.
 
 use super::tests::{compute, has, printed};
 
@@ -140,4 +140,45 @@ fn members_of_one_element_are_read_from_a_copy() {
     let store = "  call void @dx.op.rawBufferStore.f32(i32 140, %dx.types.Handle %h, i32 7, i32 8, float 0.000000e+00, float undef, float undef, float undef, i8 1, i32 4)\n  %q =";
     let hlsl = printed(&compute(2, &ELEMENT.replace("  %q =", store)));
     assert!(!hlsl.text().contains("element"), "{}", hlsl.text());
+}
+
+/// A compute shader that sums squares in a loop that LLVM rotated.
+const LOOP: &str = r#"
+%struct.RWByteAddressBuffer = type { i32 }
+define void @main() {
+  %h = call %dx.types.Handle @dx.op.createHandle(i32 57, i8 1, i32 0, i32 0, i1 false)
+  %load = call %dx.types.ResRet.i32 @dx.op.bufferLoad.i32(i32 68, %dx.types.Handle %h, i32 0, i32 undef)
+  %n = extractvalue %dx.types.ResRet.i32 %load, 0
+  %none = icmp eq i32 %n, 0
+  br i1 %none, label %end, label %before
+before:
+  br label %body
+body:
+  %i = phi i32 [ 0, %before ], [ %next, %body ]
+  %s = phi i32 [ 0, %before ], [ %more, %body ]
+  %square = mul i32 %i, %i
+  %more = add i32 %s, %square
+  %next = add i32 %i, 1
+  %is_last = icmp eq i32 %next, %n
+  br i1 %is_last, label %after, label %body
+after:
+  %last = phi i32 [ %more, %body ]
+  br label %end
+end:
+  %sum = phi i32 [ 0, %0 ], [ %last, %after ]
+  call void @dx.op.bufferStore.i32(i32 69, %dx.types.Handle %h, i32 4, i32 undef, i32 %sum, i32 undef, i32 undef, i32 undef, i8 1)
+  ret void
+}
+!5 = !{i32 0, %struct.RWByteAddressBuffer* undef, !"", i32 0, i32 0, i32 1, i32 11, i1 false, i1 false, i1 false, null}
+"#;
+
+#[test]
+fn rotated_loops_test_at_the_top() {
+    let text = printed(&compute(0, LOOP)).text();
+    assert!(text.contains("for (uint n1 = 0; n1 < v0; n1++)"), "{text}");
+    assert!(!text.contains("if (") && !text.contains("do\n"), "{text}");
+    // Where the counter may start beyond its limit, the loop is not the same.
+    let text =
+        printed(&compute(0, &LOOP.replace("[ 0, %before ], [ %next", "[ 1, %before ], [ %next"))).text();
+    assert!(!text.contains("for ("), "{text}");
 }

@@ -177,10 +177,20 @@ fn find_step(
             };
             return Some((at, name.to_owned(), step));
         }
-        assignment(text)?;
+        if !is_statement(text) {
+            return None;
+        }
         passed.push(text);
     }
     None
+}
+
+/// Returns whether a line is a whole statement after which the next one follows.
+fn is_statement(text: &str) -> bool {
+    let first = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next();
+    text.ends_with(';')
+        && !text.starts_with('}')
+        && !matches!(first, Some("break" | "continue" | "return" | "discard" | ""))
 }
 
 /// Returns the line that sets a variable before a loop, if only assignments without the variable are between.
@@ -247,12 +257,14 @@ mod tests {
     fn steps_are_the_last_statements_of_bodies() {
         let step = |text: &str| find_step(&lines(text), 0, 1, "i < n").map(|(at, _, step)| (at, step));
         assert_eq!(step("    i = i + 1;"), Some((0, "i++".into())));
+        assert_eq!(step("    i = i + 1;\n    v[0] = f();"), Some((0, "i++".into())));
         assert_eq!(step("    f();\n    i = i - 4;\n    x = y;"), Some((1, "i -= 4".into())));
         for other in [
             "    i = i + x;",
             "    j = j + 1;",
             "    i = i + 1;\n    x = i;",
-            "    i = i + 1;\n    f();",
+            "    i = i + 1;\n    break;",
+            "    i = i + 1;\n    f(i);",
             "    if (x)\n    {\n        i = i + 1;\n    }",
         ] {
             assert_eq!(step(other), None, "{other}");

@@ -20,7 +20,7 @@ use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
 use crate::ir::shader::{OperandKind, ShaderOp};
 use crate::ir::{BlockId, Function, Op, ValueId, ValueMap};
 use crate::pass;
-use crate::schedule::{self, Schedule};
+use crate::schedule::{self, Schedule, TopTested};
 use crate::shader::kinds::{self, Kind};
 use crate::shader::users::Users;
 use crate::structure::{Condition, LoopKind, Statement, Structurer};
@@ -106,7 +106,12 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
     let kinds = super::legacy::known_kinds(program, &function, &declared_kind)
         .unwrap_or_else(|| kinds::find(&function, &declared_kind));
     let matrices = matrix_value::find(program, info, &function, &used);
-    let schedule = Schedule::of_loops(&function, &graph, &used, super::legacy::is_legacy(program));
+    let top_tested = match program.model {
+        _ if super::legacy::is_legacy(program) => TopTested::All,
+        (6.., _) => TopTested::Found,
+        _ => TopTested::Unknown,
+    };
+    let schedule = Schedule::of_loops(&function, &graph, &used, top_tested);
     let can_share = |a: ValueId, b: ValueId| {
         function.width(a) == function.width(b)
             && function.lanes(a) == function.lanes(b)

@@ -10,7 +10,7 @@ pub fn clean(function: &mut Function) -> bool {
     let mut changed = fold_ends(function);
     changed |= remove_unreached(function);
     changed |= one_return(function);
-    changed |= skip_empty(function);
+    changed |= skip_empty(function, |_| true);
     changed |= switch_defaults(function);
     changed |= join_conditions(function);
     changed |= remove_unreached(function);
@@ -19,6 +19,80 @@ pub fn clean(function: &mut Function) -> bool {
         remove_trivial_phis(function);
     }
     changed
+}
+
+/// Removes blocks that compute nothing: those that only jump, and those that only collect values for the phis of the next
+/// block. Chains of blocks are merged.
+pub fn skip_jumps(function: &mut Function) {
+    let mut is_bare: BlockMap<bool> = IdVec::filled(true, function.blocks.len());
+    let used = function.used();
+    for (id, value) in function.values.entries() {
+        if used[id] && !function.is_replaced(id) && value.op != Op::Phi && !function.inputs(id).is_empty() {
+            is_bare[value.block] = false;
+        }
+    }
+    skip_empty(function, |block| is_bare[block]);
+    remove_unreached(function);
+    join_phis(function, &is_bare);
+    remove_unreached(function);
+    merge_chains(function);
+    remove_trivial_phis(function);
+}
+
+/// Merges blocks that only have phis, whose only uses are those of the next block, with that block.
+fn join_phis(function: &mut Function, is_bare: &BlockMap<bool>) {
+    let mut uses: IdVec<ValueId, u32> = IdVec::filled(0, function.values.len());
+    for id in function.values.keys().filter(|id| !function.is_replaced(*id)) {
+        for &input in function.inputs(id).iter().filter(|input| **input != ValueId::NONE) {
+            uses[function.resolve(input)] += 1;
+        }
+    }
+    for block in function.blocks.keys() {
+        if let Some(input) = function.blocks[block].end.input() {
+            uses[function.resolve(input)] += 1;
+        }
+    }
+    for block in function.blocks.keys().skip(1) {
+        let End::Goto(to) = function.blocks[block].end else { continue };
+        let found = &function.blocks[block];
+        let after = &function.blocks[to].predecessors;
+        let (Some(edge), Some(true)) = (after.iter().position(|from| *from == block), is_bare.get(block))
+        else {
+            continue;
+        };
+        let is_shared =
+            found.predecessors.iter().any(|from| *from == to || *from == block || after.contains(from));
+        let into = |phi: ValueId| {
+            let inputs = function.blocks[to].phis.iter().map(|after| function.input(*after, edge));
+            inputs.filter(|input| *input == phi).count()
+        };
+        if found.phis.is_empty()
+            || !found.effects.is_empty()
+            || is_shared
+            || found.phis.iter().any(|phi| uses[*phi] as usize != into(*phi))
+        {
+            continue;
+        }
+        let from = found.predecessors.clone();
+        for index in 0..function.blocks[to].phis.len() {
+            let phi = function.blocks[to].phis[index];
+            let value = function.input(phi, edge);
+            let is_joined = function.op(value) == Op::Phi && function.values[value].block == block;
+            for number in 0..from.len() {
+                let input = if is_joined { function.input(value, number) } else { value };
+                function.push_input(phi, input);
+            }
+        }
+        for &predecessor in &from {
+            function.blocks[predecessor].end.redirect(block, to);
+            function.blocks[to].predecessors.push(predecessor);
+        }
+        function.remove_edge(block, to);
+        let gone = &mut function.blocks[block];
+        gone.predecessors.clear();
+        gone.phis.clear();
+        gone.end = End::Open;
+    }
 }
 
 /// Returns the condition that selects between the two inputs of a phi, and the index of the input for which it holds.
@@ -256,12 +330,12 @@ fn one_return(function: &mut Function) -> bool {
 }
 
 /// Bypasses empty blocks, unless a phi needs them to distinguish two edges.
-fn skip_empty(function: &mut Function) -> bool {
+fn skip_empty(function: &mut Function, may_skip: impl Fn(BlockId) -> bool) -> bool {
     let mut changed = false;
     for block in function.blocks.keys().skip(1) {
         let End::Goto(to) = function.blocks[block].end else { continue };
         let found = &function.blocks[block];
-        if !found.phis.is_empty() || !found.effects.is_empty() || to == block {
+        if !found.phis.is_empty() || !found.effects.is_empty() || to == block || !may_skip(block) {
             continue;
         }
         for predecessor in function.blocks[block].predecessors.clone() {

@@ -7,9 +7,18 @@
 //! ```text
 //! if (a < n) do { …; a' = a + 1 } while (a' < n)        while (a < n) { …; a' = a + 1 }
 //! ```
+//!
+//! Where the test before the loop also guards other code, it stays, and the loop gets its own condition at the top. LLVM
+//! tests whether a counter is its limit; the test before the loop says on which side of it the counter starts:
+//!
+//! | before the loop | at its end | at the top |
+//! |---|---|---|
+//! | `a < n` | `a + 1 != n` | `a < n` |
+//! | `n != 0`, where `a` is 0 | `a' < n`, `a + 1 != n` | `a < n`, without signs |
 
 use crate::ir::dominators::Graph;
 use crate::ir::fold::fold;
+use crate::ir::shader::ShaderOp;
 use crate::ir::{BlockId, End, Function, Op, ValueId};
 
 /// Maximum depth to which the expressions of conditions are compared.
@@ -17,10 +26,19 @@ const MAX_DEPTH: u32 = 6;
 
 /// Transforms all rotated loops. Returns whether there were any.
 pub fn run(function: &mut Function, graph: &Graph) -> bool {
+    run_with(function, graph, false)
+}
+
+/// Transforms all rotated loops of LLVM, also those with other tests before the loop. Returns whether there were any.
+pub fn run_on_llvm(function: &mut Function, graph: &Graph) -> bool {
+    run_with(function, graph, true)
+}
+
+fn run_with(function: &mut Function, graph: &Graph, is_llvm: bool) -> bool {
     let mut changed = false;
     for &header in &graph.order {
         if graph.header[header] == header
-            && let Some(found) = Rotated::find(function, graph, header)
+            && let Some(found) = Rotated::find(function, graph, header, is_llvm)
         {
             changed |= found.unrotate(function, graph);
         }
@@ -45,16 +63,22 @@ struct Rotated {
     condition: (ValueId, bool),
     /// The condition before the loop, if there is one.
     first: Option<(ValueId, bool)>,
+    /// The condition that guards the loop and other code, if there is one, and whether it holds where the loop is.
+    guard: Option<(ValueId, bool)>,
+    /// Whether counters may be compared in the ways of LLVM.
+    is_llvm: bool,
 }
 
 /// The comparison of the two conditions, which may differ only in loop variables.
 struct Merged<'a> {
     function: &'a Function,
+    /// Whether loads of constant buffers are equal where they read the same.
+    is_llvm: bool,
     phis: Vec<(ValueId, ValueId, ValueId)>,
 }
 
 impl Rotated {
-    fn find(function: &Function, graph: &Graph, header: BlockId) -> Option<Self> {
+    fn find(function: &Function, graph: &Graph, header: BlockId, is_llvm: bool) -> Option<Self> {
         let is_known = |block: BlockId| graph.position.contains_key(block) && graph.is_reached(block);
         let (a, b) = match function.blocks[header].predecessors[..] {
             [a, b] if is_known(a) && is_known(b) => (a, b),
@@ -79,9 +103,11 @@ impl Rotated {
             End::Branch { condition, yes, no } if no == header && yes == exit => {
                 Some((function.resolve(condition), false))
             }
+            End::Branch { yes, no, .. } if is_llvm && yes != no => None,
             _ => return None,
         };
-        Some(Self { header, entry, latch, exit, condition, first })
+        let guard = if is_llvm && first.is_none() { guard(function, entry, header) } else { None };
+        Some(Self { header, entry, latch, exit, condition, first, guard, is_llvm })
     }
 
     /// Returns the loop variables: phi, initial value, next value.
@@ -100,17 +126,17 @@ impl Rotated {
 
     fn unrotate(&self, function: &mut Function, graph: &Graph) -> bool {
         let phis = self.phis(function);
-        let merged = Merged { function, phis: phis.clone() };
+        let merged = Merged { function, is_llvm: self.is_llvm, phis: phis.clone() };
         let plan = match self.first {
-            Some((first, holds)) => {
-                merged.plan(self.condition.0, Some(first), holds != self.condition.1, MAX_DEPTH)
-            }
+            Some(first) => merged.both(self.condition, first, self.is_llvm),
             None => merged
                 .plan(self.condition.0, None, false, MAX_DEPTH)
                 .filter(|_| merged.begins(self.condition.0, MAX_DEPTH) == Some(u64::from(self.condition.1)))
+                .map(|plan| (plan, self.condition.1))
+                .or_else(|| merged.both(self.condition, self.guard?, true))
                 .filter(|_| self.is_only_exit(function, graph) && self.can_leave(function, graph, &phis)),
         };
-        let Some(plan) = plan else { return false };
+        let Some((plan, holds)) = plan else { return false };
         let front = function.block(function.blocks[self.header].address);
         let condition = plan.build(function, front);
         // Uses after the loop become uses of the loop variables.
@@ -125,10 +151,13 @@ impl Rotated {
         function.blocks[front].phis = moved;
         function.blocks[front].predecessors = vec![self.entry, self.latch];
         self.lead_to_exit(function, front, &phis);
-        let (yes, no) = if self.condition.1 { (self.header, self.exit) } else { (self.exit, self.header) };
+        let (yes, no) = if holds { (self.header, self.exit) } else { (self.exit, self.header) };
         function.blocks[front].end = End::Branch { condition, yes, no };
         function.blocks[self.header].predecessors = vec![front];
-        function.blocks[self.entry].end = End::Goto(front);
+        match self.first {
+            Some(_) => function.blocks[self.entry].end = End::Goto(front),
+            None => function.blocks[self.entry].end.redirect(self.header, front),
+        }
         function.blocks[self.latch].end = End::Goto(front);
         true
     }
@@ -150,6 +179,7 @@ impl Rotated {
                 None => {
                     let like = function.values[phi];
                     let variable = function.raw(Op::Phi, like.width, front, like.address, &[first, last]);
+                    function.with_lanes(variable, like.lanes);
                     function.blocks[front].phis.push(variable);
                     variable
                 }
@@ -239,8 +269,23 @@ fn is_inside(graph: &Graph, block: BlockId, header: BlockId) -> bool {
     graph.position.contains_key(block) && graph.is_reached(block) && graph.is_in_loop(block, header)
 }
 
+/// Returns the condition that decides whether a loop is reached, and whether it holds there.
+fn guard(function: &Function, entry: BlockId, header: BlockId) -> Option<(ValueId, bool)> {
+    let (from, to) = match (&function.blocks[entry].end, function.blocks[entry].predecessors.as_slice()) {
+        (End::Branch { .. }, _) => (entry, header),
+        (_, &[from]) => (from, entry),
+        _ => return None,
+    };
+    match function.blocks[from].end {
+        End::Branch { condition, yes, no } if yes != no => Some((function.resolve(condition), yes == to)),
+        _ => None,
+    }
+}
+
 /// How to express a condition with loop variables.
 enum Plan {
+    /// Whether a loop variable is below a limit.
+    Below(Op, ValueId, ValueId),
     /// An existing value.
     Value(ValueId),
     /// A new value with the operator of an existing one.
@@ -251,6 +296,9 @@ impl Plan {
     fn build(&self, function: &mut Function, block: BlockId) -> ValueId {
         match self {
             Self::Value(id) => *id,
+            Self::Below(op, variable, limit) => {
+                function.raw(*op, 1, block, crate::ir::NO_ADDRESS, &[*variable, *limit])
+            }
             Self::Like(like, inputs) => {
                 let inputs: Vec<ValueId> = inputs.iter().map(|input| input.build(function, block)).collect();
                 let value = function.values[*like];
@@ -261,6 +309,67 @@ impl Plan {
 }
 
 impl Merged<'_> {
+    /// Expresses the condition at the end with loop variables, and says whether the loop continues if that holds. `None` if
+    /// the loop may run where the condition before it does not hold, or the other way around.
+    fn both(&self, last: (ValueId, bool), first: (ValueId, bool), is_llvm: bool) -> Option<(Plan, bool)> {
+        if let Some(plan) = self.plan(last.0, Some(first.0), first.1 != last.1, MAX_DEPTH) {
+            return Some((plan, last.1));
+        }
+        let counting = if is_llvm { self.counting(last, first) } else { None };
+        counting.map(|plan| (plan, true))
+    }
+
+    /// Recognises a counter that is compared with its limit in another way at the end than before the loop.
+    fn counting(&self, last: (ValueId, bool), first: (ValueId, bool)) -> Option<Plan> {
+        let function = self.function;
+        let (op, left, right) = self.comparison(last)?;
+        let (first_op, from, to) = self.comparison(first)?;
+        // The counter, its start, its next value, and the limit.
+        let find = |next: ValueId, limit: ValueId| {
+            let phi = self.phis.iter().find(|phi| phi.2 == next)?;
+            (function.width(next) > 1).then_some((phi.0, phi.1, next, limit))
+        };
+        let (variable, start, next, limit) = match op {
+            Op::NotEqual => find(left, right).or_else(|| find(right, left))?,
+            Op::Less => find(left, right)?,
+            _ => return None,
+        };
+        let is_step = function.op(next) == Op::Add
+            && (0..2).any(|index| {
+                function.input(next, index) == variable
+                    && function.number(function.input(next, 1 - index)) == Some(1)
+            });
+        let is_zero = |id: ValueId| function.number(id) == Some(0);
+        let is_below = match first_op {
+            // The counter comes from below, and meets its limit.
+            Op::Less | Op::SignedLess if op == Op::NotEqual => {
+                (is_step && self.is_same(from, start) && self.is_same(to, limit)).then_some(first_op)
+            }
+            Op::NotEqual if is_zero(start) && (is_step || op == Op::Less) => {
+                let is_test =
+                    self.is_same(from, limit) && is_zero(to) || self.is_same(to, limit) && is_zero(from);
+                is_test.then_some(Op::Less)
+            }
+            _ => None,
+        }?;
+        // The limit before the loop is available in front of it.
+        let limit = if self.is_same(from, limit) { from } else { to };
+        Some(Plan::Below(is_below, variable, limit))
+    }
+
+    /// Returns the comparison that holds where a condition leads on.
+    fn comparison(&self, (condition, holds): (ValueId, bool)) -> Option<(Op, ValueId, ValueId)> {
+        let function = self.function;
+        let op = function.op(condition);
+        let contrary = op.contrary()?;
+        let (left, right) = (function.input(condition, 0), function.input(condition, 1));
+        Some(match (holds, contrary) {
+            (true, _) => (op, left, right),
+            (false, (op, false)) => (op, left, right),
+            (false, (op, true)) => (op, right, left),
+        })
+    }
+
     /// Rewrites the condition at the end in terms of loop variables. `None` if the condition before the loop is not
     /// the same with the initial values. If one negates the other, the operators must be negations.
     fn plan(&self, last: ValueId, first: Option<ValueId>, is_contrary: bool, depth: u32) -> Option<Plan> {
@@ -273,8 +382,9 @@ impl Merged<'_> {
         {
             return Some(Plan::Value(phi));
         }
-        if first.is_some_and(|first| !is_contrary && self.is_same(last, first)) {
-            return Some(Plan::Value(last));
+        if let Some(first) = first.filter(|first| !is_contrary && self.is_same(last, *first)) {
+            // What is computed before the loop is available in front of it.
+            return Some(Plan::Value(first));
         }
         let op = function.op(last);
         if first.is_none() && matches!(op, Op::Constant(_) | Op::Parameter(_) | Op::Special(_)) {
@@ -305,7 +415,30 @@ impl Merged<'_> {
     }
 
     fn is_same(&self, a: ValueId, b: ValueId) -> bool {
-        a == b || self.function.number(a).is_some() && self.function.number(a) == self.function.number(b)
+        a == b
+            || self.function.number(a).is_some() && self.function.number(a) == self.function.number(b)
+            || self.is_llvm && self.is_same_constant(a, b, MAX_DEPTH)
+    }
+
+    /// Returns whether two values are the same part of a constant buffer.
+    fn is_same_constant(&self, a: ValueId, b: ValueId, depth: u32) -> bool {
+        let function = self.function;
+        let op = function.op(a);
+        if a == b || function.number(a).is_some() && function.number(a) == function.number(b) {
+            return true;
+        }
+        let count = function.inputs(a).len();
+        let is_part = matches!(op, Op::Lanes(_))
+            || matches!(op, Op::Shader(op) if matches!(op, ShaderOp::LoadConstant | ShaderOp::Handle));
+        is_part
+            && depth > 0
+            && op == function.op(b)
+            && function.width(a) == function.width(b)
+            && function.lanes(a) == function.lanes(b)
+            && count == function.inputs(b).len()
+            && (0..count).all(|index| {
+                self.is_same_constant(function.input(a, index), function.input(b, index), depth - 1)
+            })
     }
 
     /// Evaluates a value of the condition at the end with the initial values, if they are known.
@@ -381,6 +514,29 @@ mod tests {
             assert_eq!((yes, function.op(condition)), (body, Op::Less));
             assert_eq!(function.op(function.input(condition, 0)), Op::Phi);
         }
+    }
+
+    #[test]
+    fn counters_that_meet_their_limit_are_below_it() {
+        // `if (n != 0) do { …; i += 1 } while (i != n)`, where i starts at 0.
+        let (mut function, body) = counting(None);
+        let phi = function.blocks[body].phis[0];
+        let (zero, next) = (function.constant(0, 32), function.input(phi, 1));
+        function.set_inputs(phi, &[zero, next]);
+        let End::Branch { condition: last, .. } = function.blocks[body].end else { panic!("it loops") };
+        let End::Branch { condition: first, .. } = function.blocks[BlockId::ENTRY].end else {
+            panic!("it tests")
+        };
+        let count = function.input(last, 1);
+        function.set_op(last, Op::NotEqual, &[next, count]);
+        function.set_op(first, Op::Equal, &[count, zero]);
+        let graph = Graph::new(&function);
+        assert!(!run(&mut function.clone(), &graph));
+        assert!(run_on_llvm(&mut function, &graph));
+        let [front] = function.blocks[body].predecessors[..] else { panic!("one way in") };
+        let End::Branch { condition, yes, .. } = function.blocks[front].end else { panic!("it tests") };
+        assert_eq!((yes, function.op(condition)), (body, Op::Less));
+        assert_eq!([0, 1].map(|index| function.input(condition, index)), [phi, count]);
     }
 
     #[test]

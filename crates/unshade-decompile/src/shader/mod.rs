@@ -29,9 +29,12 @@ pub mod vectorize;
 use crate::ir::dominators::Graph;
 use crate::ir::shader::data_type::StructTypes;
 use crate::ir::shader::interface::{Resource, ShaderFunction, ShaderProgram};
-use crate::ir::{Function, IdVec, ResourceId};
+use crate::ir::{BlockId, Function, IdVec, ResourceId};
 use crate::pass;
 use vectorize::Vectors;
+
+/// Maximum depth of loops whose conditions move.
+const MAX_NESTED: usize = 4;
 
 /// What the passes read of a program.
 pub struct Context<'c> {
@@ -48,6 +51,9 @@ pub struct Context<'c> {
 /// Runs the passes on a function of a program.
 pub fn simplify(function: &mut ShaderFunction, context: &Context<'_>) {
     pass::sweep(&mut function.function);
+    if context.vectors.are_split {
+        unrotate(&mut function.function);
+    }
     inputs::run(function, context.resources);
     matrices::run(&mut function.function, context);
     loads::run(&mut function.function, context);
@@ -59,6 +65,25 @@ pub fn simplify(function: &mut ShaderFunction, context: &Context<'_>) {
     settle(&mut function.function);
     idiom::run_on_vectors(&mut function.function);
     settle(&mut function.function);
+}
+
+/// Moves the conditions of loops to where the source has them: LLVM rotates loops. Other functions keep their blocks.
+fn unrotate(function: &mut Function) {
+    if Graph::new(function).header.iter().all(|header| *header == BlockId::NONE) {
+        return;
+    }
+    let mut changed = function.clone();
+    pass::graph::skip_jumps(&mut changed);
+    settle(&mut changed);
+    // A loop that contained another one is transformed in the next pass.
+    for _ in 0..MAX_NESTED {
+        let graph = Graph::new(&changed);
+        if !pass::loops::run_on_llvm(&mut changed, &graph) {
+            break;
+        }
+        settle(&mut changed);
+        *function = changed.clone();
+    }
 }
 
 /// Removes what is unused, and moves each pure value to the first block where it can be computed.

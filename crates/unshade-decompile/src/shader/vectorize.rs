@@ -368,6 +368,14 @@ impl Vectorizer<'_> {
         if !is_together || distinct.len() != scalars.len() {
             return None;
         }
+        if distinct != scalars {
+            // In the order of the code, whichever vector is found first, so that all variables agree.
+            let whole = self.pack(&distinct, depth)?;
+            let lane_of = |id: &ValueId| distinct.iter().position(|other| other == id);
+            let lanes: Vec<ValueId> =
+                scalars.iter().filter_map(lane_of).map(|number| self.lane(whole, number as u8)).collect();
+            return Some(self.gathered(&lanes));
+        }
         let (width, address) = (self.function.width(first), self.function.values[first].address);
         let found = self.function.raw(Op::Phi, width, block, address, &[]);
         self.function.with_lanes(found, scalars.len() as u16);
