@@ -45,7 +45,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "SET")]
     set: Vec<bitcode::Set>,
     /// Only compare this many modules per set (bitcode), kernels (emulate), or kernels of cubins (decompile-loop), or
-    /// every N-th function (decompile) or shader (hlsl, hlsl-run, hlsl-vulkan) or kernel (metal-native), or a hundred times as many mutants per chip (sass), or change
+    /// every N-th function (decompile), shader (hlsl, hlsl-run, hlsl-vulkan) or kernel (metal-native), or the first sources
+    /// (hlsl-readability), or a hundred times as many mutants per chip (sass), or change
     /// this many bytes (metallib-flips), or this many mutants (metal-mutants).
     #[arg(long, value_name = "N")]
     sample: Option<usize>,
@@ -156,6 +157,8 @@ enum Format {
     Hlsl,
     /// Compare the decompiler with others on the same shaders: texts, what compiles, what stays the same.
     HlslPeers,
+    /// Count the statements of decompiled shaders beside those of their true sources.
+    HlslReadability,
     /// Run shaders in the interpreter, beside what the decompiler makes of them.
     HlslRun,
     /// Run compute shaders on lavapipe, beside what DXC makes of their texts.
@@ -231,6 +234,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             folders: &args.packages,
             sample: None,
             sources: false,
+            failures: None,
+        }),
+        Format::HlslReadability => hlsl::readability::run(&hlsl::Options {
+            folders: &[],
+            sample: args.sample,
+            sources: true,
             failures: None,
         }),
         Format::HlslRun => hlsl::runs::run(&hlsl::Options {

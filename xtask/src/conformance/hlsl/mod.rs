@@ -18,6 +18,7 @@ mod decompiled;
 mod input;
 pub(super) mod oracle;
 pub(super) mod peers;
+pub(super) mod readability;
 mod recompile;
 mod report;
 mod rung;
