@@ -69,6 +69,14 @@ keys! {
     ResourceId
     /// A variable of a shader.
     VariableId
+    /// A type of a program in Metal.
+    TypeId
+}
+
+impl Default for TypeId {
+    fn default() -> Self {
+        Self::NONE
+    }
 }
 
 impl BlockId {

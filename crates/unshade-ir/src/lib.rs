@@ -11,6 +11,7 @@
 //! | [`fold`], [`evaluate`], [`math`] | results of operators, and of functions of CUDA's library |
 //! | [`text`], [`verify`] | the textual form; what makes a function sound |
 //! | [`shader`] | what a graphics or compute shader is besides its code: stage, signatures, resources; its operations |
+//! | [`metal`] | functions in Metal: types with address spaces, operations, surroundings |
 //! | [`code`] | functions as lists of steps, for interpreters |
 //! | [`id`], [`id_lists`], [`hash`] | numbers of values and blocks, and maps of them |
 //!
@@ -36,6 +37,7 @@ pub mod id_lists;
 pub mod image;
 pub mod intrinsic;
 pub mod math;
+pub mod metal;
 pub mod module;
 mod op;
 pub mod shader;
@@ -48,10 +50,11 @@ mod vocabulary;
 
 pub use id::{
     BlockId, BlockMap, CalleeId, IdVec, ImageId, Key, NoteId, ResourceId, StructId, StructureId, SymbolId,
-    ValueId, ValueMap, VariableId,
+    TypeId, ValueId, ValueMap, VariableId,
 };
 pub use image::{Boundary, Image, ImageAccess, ImageShape};
 pub use intrinsic::{Intrinsic, Number, Operand, Rounding};
+pub use metal::MetalOp;
 pub use module::{
     Callee, InitialPointer, Member, MemoryObject, Module, ObjectSpace, Parameter, SourceVariable, Structure,
     THIS, VariablePlace,
@@ -190,6 +193,24 @@ pub enum Op {
     Call(Intrinsic),
     /// An operation of a shader.
     Shader(ShaderOp),
+    /// An operation of Metal's library.
+    Metal(MetalOp),
+    /// The pointer that many elements after a pointer: pointer, signed index. The size of an element in bytes.
+    Offset(u32),
+    /// The pointer to an element of an array or vector: pointer to that, signed index. The size of an element in bytes.
+    Element(u32),
+    /// The pointer to a member of a structure, with its number and its offset in bytes.
+    Member(u16, u32),
+    /// The same bits as a value of another type, or the same address as another pointer.
+    Reinterpret,
+    /// The members of a structure or the elements of an array.
+    Aggregate,
+    /// The input with another member: aggregate, value.
+    WithMember(u16),
+    /// A lane of a vector at a computed index: vector, index.
+    ExtractLane,
+    /// The vector with another lane at a computed index: vector, index, lane.
+    InsertLane,
     /// Reads a texture or surface.
     ImageRead(ImageId),
     /// Writes a surface.
@@ -214,6 +235,7 @@ impl Op {
             Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => !intrinsic.is_pure(),
             Op::Shader(op) => op.effect() != intrinsic::Effect::None,
+            Op::Metal(op) => op.effect() != intrinsic::Effect::None,
             _ => false,
         }
     }
@@ -225,6 +247,7 @@ impl Op {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => intrinsic.changes(),
             Op::Shader(op) => op.effect() == intrinsic::Effect::Changes,
+            Op::Metal(op) => op.effect() == intrinsic::Effect::Changes,
             _ => false,
         }
     }
@@ -236,6 +259,7 @@ impl Op {
             Op::Store(_) | Op::Unlifted(_) | Op::ImageWrite(_) | Op::Invoke(_) | Op::Return => true,
             Op::Call(intrinsic) => intrinsic.changes(),
             Op::Shader(op) => op.effect() == intrinsic::Effect::Changes,
+            Op::Metal(op) => op.effect() == intrinsic::Effect::Changes,
             _ => false,
         }
     }
@@ -250,6 +274,8 @@ pub struct Value {
     pub width: u8,
     /// Number of lanes: 1 for a scalar.
     pub lanes: u16,
+    /// Its type in the table of the program; [`TypeId::NONE`] where the front end has no types.
+    pub ty: TypeId,
     /// Its block.
     pub block: BlockId,
     /// The address of the instruction that it comes from, or [`NO_ADDRESS`].
@@ -420,6 +446,8 @@ pub struct Function {
     pub labels: Vec<Label>,
     /// Values that were used as signed integers before passes changed them. This does not make them used.
     pub signed: Vec<ValueId>,
+    /// The blocks that compute values in the code: there, what may fault does not. This does not make them used.
+    pub computed_in: Vec<(ValueId, BlockId)>,
 }
 
 impl Function {
@@ -449,6 +477,7 @@ impl Function {
             op,
             width,
             lanes: 1,
+            ty: TypeId::NONE,
             block,
             address,
             start,
@@ -474,6 +503,12 @@ impl Function {
     /// Sets the number of lanes of a value, and returns it.
     pub fn with_lanes(&mut self, id: ValueId, lanes: u16) -> ValueId {
         self.values[id].lanes = lanes;
+        id
+    }
+
+    /// Sets the type of a value, and returns it.
+    pub fn with_type(&mut self, id: ValueId, ty: TypeId) -> ValueId {
+        self.values[id].ty = ty;
         id
     }
 
@@ -614,6 +649,10 @@ impl Function {
         self.labels.retain_mut(|label| {
             label.value = number[resolve(label.value)];
             label.value != ValueId::NONE
+        });
+        self.computed_in.retain_mut(|(id, _)| {
+            *id = number[resolve(*id)];
+            *id != ValueId::NONE
         });
         self.signed.retain_mut(|id| {
             *id = number[resolve(*id)];

@@ -90,6 +90,7 @@ pub const OPERATORS: &[(Op, &str, Widths)] = &[
     (Op::Copy, "copy", Widths::Unary),
     (Op::Vector, "vector", Widths::Phi),
     (Op::Select, "select", Widths::Select),
+    (Op::Reinterpret, "reinterpret", Widths::Convert),
 ];
 
 /// What an operator implies for the sign of an integer.

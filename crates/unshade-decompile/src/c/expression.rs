@@ -399,6 +399,10 @@ impl Printer<'_, '_> {
             Op::Invoke(callee) => self.invocation(id, callee),
             Op::Vector | Op::Lanes(_) => self.unnamed(id, "a vector", ty),
             Op::Shader(op) => self.unnamed(id, &format!("the operation {op} of a shader"), ty),
+            Op::Metal(op) => self.unnamed(id, &format!("the operation {op} of Metal"), ty),
+            Op::Offset(_) | Op::Element(_) | Op::Member(..) => self.unnamed(id, "a typed pointer", ty),
+            Op::Reinterpret | Op::Aggregate | Op::WithMember(_) => self.unnamed(id, "a typed value", ty),
+            Op::ExtractLane | Op::InsertLane => self.unnamed(id, "a vector", ty),
             Op::Phi | Op::Store(_) | Op::ImageWrite(_) | Op::Return | Op::Unlifted(_) => String::from("0"),
         }
     }

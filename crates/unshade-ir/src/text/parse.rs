@@ -8,7 +8,7 @@ use crate::hash::FastMap;
 use crate::ty::Type;
 use crate::{
     BlockId, Boundary, Callee, CalleeId, End, Function, Image, ImageAccess, ImageId, ImageShape,
-    InitialPointer, Intrinsic, Lanes, Member, MemoryObject, Module, NO_ADDRESS, NoteId, OPERATORS,
+    InitialPointer, Intrinsic, Lanes, Member, MemoryObject, MetalOp, Module, NO_ADDRESS, NoteId, OPERATORS,
     ObjectSpace, Op, Parameter, ShaderOp, SourceVariable, Space, Special, Structure, SymbolId, ValueId,
     VariablePlace,
 };
@@ -545,6 +545,10 @@ fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
         "special" => Some(Op::Special(cursor.member("a special value", Special::by_name)?)),
         "call" => Some(Op::Call(cursor.member("an intrinsic", Intrinsic::by_name)?)),
         "shader" => Some(Op::Shader(cursor.member("an operation of a shader", ShaderOp::by_name)?)),
+        "metal" => Some(Op::Metal(cursor.member("an operation of Metal", MetalOp::by_name)?)),
+        "aggregate" => Some(Op::Aggregate),
+        "extract_lane" => Some(Op::ExtractLane),
+        "insert_lane" => Some(Op::InsertLane),
         "symbol" => Some(Op::Symbol(SymbolId::new(cursor.reference('s', function.symbols.len())?))),
         "image_read" => Some(Op::ImageRead(ImageId::new(cursor.reference('i', function.images.len())?))),
         "image_write" => Some(Op::ImageWrite(ImageId::new(cursor.reference('i', function.images.len())?))),
@@ -556,6 +560,12 @@ fn operator(cursor: &mut Cursor<'_>, function: &Function) -> Result<Op> {
             Some(("store", name)) => space(name).map(Op::Store),
             Some(("result", number)) => number.parse().ok().map(Op::Result),
             Some(("lanes", numbers)) => lanes(numbers).map(Op::Lanes),
+            Some(("offset", size)) => size.parse().ok().map(Op::Offset),
+            Some(("element", size)) => size.parse().ok().map(Op::Element),
+            Some(("with_member", number)) => number.parse().ok().map(Op::WithMember),
+            Some(("member", place)) => place
+                .split_once('.')
+                .and_then(|(number, offset)| Some(Op::Member(number.parse().ok()?, offset.parse().ok()?))),
             _ => OPERATORS.iter().find(|row| row.1 == word).map(|row| row.0),
         },
     };

@@ -276,6 +276,14 @@ fn operator(f: &mut impl Write, op: Op) -> Result {
         Op::Store(space) => write!(f, "store.{space}"),
         Op::Call(call) => write!(f, "call {call}"),
         Op::Shader(op) => write!(f, "shader {op}"),
+        Op::Metal(op) => write!(f, "metal {op}"),
+        Op::Offset(size) => write!(f, "offset.{size}"),
+        Op::Element(size) => write!(f, "element.{size}"),
+        Op::Member(number, offset) => write!(f, "member.{number}.{offset}"),
+        Op::WithMember(number) => write!(f, "with_member.{number}"),
+        Op::Aggregate => f.write_str("aggregate"),
+        Op::ExtractLane => f.write_str("extract_lane"),
+        Op::InsertLane => f.write_str("insert_lane"),
         Op::Lanes(lanes) => {
             f.write_str("lanes")?;
             lanes.numbers().iter().try_for_each(|number| write!(f, ".{number}"))
