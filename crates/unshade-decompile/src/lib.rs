@@ -24,6 +24,7 @@
 //! |---|---|
 //! | [`sass`] | the front end for NVIDIA machine code: lifting, and the idioms of its compilers |
 //! | [`dxil`] | the front end for DXIL |
+//! | [`air`] | the front end for AIR, Apple's form of LLVM modules |
 //! | [`nvidia`] | that front end with everything after it |
 //! | [`d3d9`], [`dxbc`] | the front ends for Direct3D's shader models 1 to 3, and 4 to 5.1 |
 //! | [`pass`] | simplification, memory, the control-flow graph |
@@ -36,17 +37,23 @@
 //! | [`shader`] | passes for shaders |
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
+//! | [`placement`] | where variables are declared |
+//! | [`counted`] | loops that count |
 //! | [`named`] | names and types of the source code, from debugging information |
 //! | [`structure`] | statements from blocks |
 //! | [`linear`] | statements as linear code, for an interpreter |
 //! | [`c`] | CUDA C printer |
 //! | [`hlsl`] | HLSL printer |
+//! | [`metal`] | Metal printer |
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
 pub mod address;
+pub mod air;
 pub mod alignment;
+mod bitcode;
 pub mod c;
+pub mod counted;
 pub mod d3d9;
 pub mod dxbc;
 pub mod dxil;
@@ -55,10 +62,12 @@ pub mod elements;
 pub mod hlsl;
 pub mod layout;
 pub mod linear;
+pub mod metal;
 pub mod named;
 pub mod nvidia;
 pub mod objects;
 pub mod pass;
+pub mod placement;
 mod prepared;
 pub mod range;
 mod root_signature;

@@ -8,7 +8,7 @@
 use crate::address::Address;
 use crate::ir::dominators::Graph;
 use crate::ir::id_lists::IdLists;
-use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, Space, ValueId, ValueMap};
+use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Op, Space, TypeId, ValueId, ValueMap};
 
 /// Maximum number of operators in an expression.
 const MAX_SIZE: u32 = 24;
@@ -129,6 +129,15 @@ impl Schedule {
         address_parts: &ValueMap<bool>,
     ) {
         let may_fault = faulting(function, order);
+        let mut computed_in = IdVec::filled(BlockId::NONE, function.values.len());
+        for (id, block) in &function.computed_in {
+            computed_in[function.resolve(*id)] = *block;
+        }
+        // What may fault stays where the code computes it, or after that.
+        let may_move = |id: ValueId, to: BlockId| {
+            let block = computed_in[id];
+            !may_fault[id] || block != BlockId::NONE && graph.is_reached(block) && graph.dominates(block, to)
+        };
         for &id in order.iter().rev() {
             let op = function.op(id);
             if op == Op::Phi || op.is_effect() {
@@ -170,7 +179,7 @@ impl Schedule {
             let is_single = self.uses[id] == 1;
             let is_forced = self.uses[id] >> 31 != 0;
             let is_short = is_cheap(function, id) || address_parts[id];
-            if !has_phi && !is_forced && (is_single || is_short) && op != Op::Copy {
+            if !has_phi && !is_forced && (is_single || is_short) && !matches!(op, Op::Copy | Op::InsertLane) {
                 self.inline[id] = true;
                 self.block_of[id] = home;
                 continue;
@@ -178,7 +187,7 @@ impl Schedule {
             let first = function.values[id].block;
             let mut best = home;
             let mut at = home;
-            while at != first && graph.depth[at] > 0 && !may_fault[id] {
+            while at != first && graph.depth[at] > 0 && may_move(id, graph.dominator[at]) {
                 at = graph.dominator[at];
                 if graph.loops[at] < graph.loops[best] {
                     best = at;
@@ -356,12 +365,21 @@ impl Schedule {
                 let is_second =
                     matches!(user, User::Value(user) if matches!(function.op(*user), Op::Result(_)));
                 let is_shader = matches!(op, Op::Shader(_));
-                if matches!(op, Op::Shader(shader) if shader.sets_variables()) || is_shader && is_second {
+                let sets_variables = match op {
+                    Op::Shader(shader) => shader.sets_variables(),
+                    Op::Metal(metal) => metal.sets_variables(),
+                    _ => false,
+                };
+                if sets_variables || is_shader && is_second {
                     continue;
                 }
-                let Some(root) =
-                    self.root(function, users, *user, block, matches!(op, Op::Call(_) | Op::Shader(_)))
-                else {
+                let Some(root) = self.root(
+                    function,
+                    users,
+                    *user,
+                    block,
+                    matches!(op, Op::Call(_) | Op::Shader(_) | Op::Metal(_)),
+                ) else {
                     continue;
                 };
                 let at = match root {
@@ -516,6 +534,17 @@ fn is_cheap(function: &Function, id: ValueId) -> bool {
         // What has no variable in a shading language, and what is one name with an index or a member.
         Op::Shader(op) => op.is_name(),
         Op::Lanes(_) => true,
+        // Places have names: what is computed of them is in their indices.
+        Op::Member(..) | Op::Element(_) => true,
+        Op::Offset(_) => {
+            let index = function.input(id, 1);
+            let is_widened = matches!(function.op(index), Op::ZeroExtend | Op::SignExtend);
+            let index = if is_widened { function.input(index, 0) } else { index };
+            let is_plain = is_leaf(function, index)
+                || matches!(function.op(index), Op::Phi | Op::Lanes(_))
+                || function.op(index).is_effect();
+            is_plain && input_is_leaf(0)
+        }
         Op::ZeroExtend | Op::SignExtend | Op::Low | Op::High | Op::BoolNot => {
             function.width(function.input(id, 0)) == 1 && function.op(id) == Op::ZeroExtend
                 || input_is_leaf(0)
@@ -552,9 +581,13 @@ fn faulting(function: &Function, order: &[ValueId]) -> ValueMap<bool> {
         let may_fault = match op {
             Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem => function.number(function.input(id, 1)).is_none(),
             Op::Load(Space::Constant(_)) => {
-                let address = Address::new(function, function.input(id, 0));
-                let is_symbol = |base: ValueId| matches!(function.op(base), Op::Symbol(_));
-                !address.terms.is_empty() || address.base.is_some_and(|base| !is_symbol(base))
+                if is_typed(function, function.input(id, 0)) {
+                    is_indexed(function, function.input(id, 0))
+                } else {
+                    let address = Address::new(function, function.input(id, 0));
+                    let is_symbol = |base: ValueId| matches!(function.op(base), Op::Symbol(_));
+                    !address.terms.is_empty() || address.base.is_some_and(|base| !is_symbol(base))
+                }
             }
             _ => false,
         };
@@ -567,6 +600,25 @@ fn faulting(function: &Function, order: &[ValueId]) -> ValueMap<bool> {
                 });
     }
     found
+}
+
+/// Returns whether a value is a typed pointer.
+fn is_typed(function: &Function, pointer: ValueId) -> bool {
+    function.values[pointer].ty != TypeId::NONE
+}
+
+/// Returns whether a typed pointer is computed from more than names and constants.
+fn is_indexed(function: &Function, pointer: ValueId) -> bool {
+    let mut at = pointer;
+    loop {
+        match function.op(at) {
+            Op::Member(..) | Op::Reinterpret => {}
+            Op::Offset(_) | Op::Element(_) if function.number(function.input(at, 1)).is_some() => {}
+            Op::Shader(_) | Op::Symbol(_) => return false,
+            _ => return true,
+        }
+        at = function.input(at, 0);
+    }
 }
 
 /// Returns the short values that are only used as addresses, or parts of addresses: they are printed as indices.

@@ -1,11 +1,11 @@
 //! Functions: blocks, phis and constants; and the program that they make up.
 
 use super::exports;
-use super::instruction::binary_operator;
 use super::interface;
 use super::node;
 use super::options;
 use super::types::TypeReader;
+use crate::bitcode::{binary_operator, reverse_postorder};
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructType};
 use crate::ir::shader::interface::{
@@ -431,7 +431,7 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
         for block in &self.body.blocks {
             self.function.block(block.start);
         }
-        for block in self.reverse_postorder() {
+        for block in reverse_postorder(self.body) {
             self.block = BlockId::new(block);
             let range = self.body.blocks[block as usize];
             for index in range.start..range.start + range.count {
@@ -452,38 +452,6 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
             names: self.names,
             parameter_names: self.parameter_names,
         }
-    }
-
-    /// Returns the reachable blocks, each after those that dominate it.
-    fn reverse_postorder(&self) -> Vec<u32> {
-        let count = self.body.blocks.len();
-        let mut seen = vec![false; count];
-        let mut order = Vec::new();
-        let mut stack = vec![(0_u32, 0_usize)];
-        if let Some(first) = seen.first_mut() {
-            *first = true;
-        } else {
-            return order;
-        }
-        while let Some((block, next)) = stack.last_mut() {
-            let successors: Vec<u32> =
-                self.body.successors(unshade_llvm::BlockId(*block)).map(|block| block.0).collect();
-            match successors.get(*next) {
-                Some(&to) => {
-                    *next += 1;
-                    if seen.get(to as usize) == Some(&false) {
-                        seen[to as usize] = true;
-                        stack.push((to, 0));
-                    }
-                }
-                None => {
-                    order.push(*block);
-                    stack.pop();
-                }
-            }
-        }
-        order.reverse();
-        order
     }
 
     fn phi(&mut self, index: u32) {

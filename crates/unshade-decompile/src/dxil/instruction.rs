@@ -2,6 +2,7 @@
 
 use super::function::{HANDLE, Lifted, Lifter, PLACE, Space};
 use super::operation::{self, Meaning, QueryNumber};
+use crate::bitcode::{FloatTest, binary_operator, float_comparison, integer_comparison};
 use crate::ir::shader::data_type::Packing;
 use crate::ir::shader::interface::{Variable, VariableSpace};
 use crate::ir::shader::vector::{gather, lane};
@@ -12,45 +13,6 @@ use unshade_llvm::operation::{Operation, pairs};
 use unshade_llvm::types::Type;
 use unshade_llvm::value::ValueKind;
 use unshade_llvm::{TypeId, ValueId as LlvmValue};
-
-/// Operators of two inputs of the same shape.
-const BINARY: [(Opcode, Op); 16] = [
-    (Opcode::Add, Op::Add),
-    (Opcode::FAdd, Op::FloatAdd),
-    (Opcode::Sub, Op::Sub),
-    (Opcode::FSub, Op::FloatSub),
-    (Opcode::Mul, Op::Mul),
-    (Opcode::FMul, Op::FloatMul),
-    (Opcode::UDiv, Op::Udiv),
-    (Opcode::SDiv, Op::Sdiv),
-    (Opcode::FDiv, Op::FloatDiv),
-    (Opcode::URem, Op::Urem),
-    (Opcode::SRem, Op::Srem),
-    (Opcode::FRem, Op::Shader(ShaderOp::FloatRemainder)),
-    (Opcode::Shl, Op::Shl),
-    (Opcode::LShr, Op::Shr),
-    (Opcode::AShr, Op::Sar),
-    (Opcode::Xor, Op::Xor),
-];
-
-/// Returns the operator of an instruction with two inputs of the same shape.
-pub(super) fn binary_operator(opcode: Opcode) -> Option<Op> {
-    BINARY.iter().find(|row| row.0 == opcode).map(|row| row.1)
-}
-
-/// Comparisons of integers, by predicate from 32 on: the operator, and whether its inputs are exchanged.
-const INTEGER_COMPARISONS: [(Op, bool); 10] = [
-    (Op::Equal, false),
-    (Op::NotEqual, false),
-    (Op::Less, true),
-    (Op::LessEqual, true),
-    (Op::Less, false),
-    (Op::LessEqual, false),
-    (Op::SignedLess, true),
-    (Op::SignedLessEqual, true),
-    (Op::SignedLess, false),
-    (Op::SignedLessEqual, false),
-];
 
 /// Casts that are one operator.
 const CASTS: [(Opcode, Op); 9] = [
@@ -296,8 +258,8 @@ impl Lifter<'_, '_, '_, '_> {
     ) -> ValueId {
         let (_, lanes) = self.shape(instruction.ty);
         let (a, b) = (self.value(left), self.value(right));
-        if let Some(integer) = predicate.checked_sub(32) {
-            let Some(&(op, is_swapped)) = INTEGER_COMPARISONS.get(integer as usize) else {
+        if predicate >= 32 {
+            let Some((op, is_swapped)) = integer_comparison(predicate) else {
                 return self.unlifted("icmp", 1);
             };
             let (a, b) = if is_swapped { (b, a) } else { (a, b) };
@@ -315,33 +277,19 @@ impl Lifter<'_, '_, '_, '_> {
                 op => self.add(op, 1, lanes, &[a, b]),
             };
         }
-        // Bits: 1 equal, 2 greater, 4 less, 8 unordered. An unordered one is the opposite of an ordered one.
-        let (op, is_swapped, is_negated) = match predicate {
-            0 | 15 => return self.function.constant(u64::from(predicate == 15), 1),
-            1 => (Op::FloatEqual, false, false),
-            2 => (Op::FloatLess, true, false),
-            3 => (Op::FloatLessEqual, true, false),
-            4 => (Op::FloatLess, false, false),
-            5 => (Op::FloatLessEqual, false, false),
-            10 => (Op::FloatLessEqual, false, true),
-            11 => (Op::FloatLess, false, true),
-            12 => (Op::FloatLessEqual, true, true),
-            13 => (Op::FloatLess, true, true),
-            14 => (Op::FloatNotEqual, false, false),
-            6 | 9 => {
+        let (op, is_swapped, is_negated) = match float_comparison(predicate) {
+            FloatTest::Known(holds) => return self.function.constant(u64::from(holds), 1),
+            FloatTest::Operator(op, is_swapped, is_negated) => (op, is_swapped, is_negated),
+            FloatTest::Differ(is_negated) => {
                 let less = self.add(Op::FloatLess, 1, lanes, &[a, b]);
                 let greater = self.add(Op::FloatLess, 1, lanes, &[b, a]);
                 let differs = self.add(Op::BoolOr, 1, lanes, &[less, greater]);
-                return if predicate == 6 { differs } else { self.add(Op::BoolNot, 1, lanes, &[differs]) };
+                return if is_negated { self.add(Op::BoolNot, 1, lanes, &[differs]) } else { differs };
             }
-            _ => {
+            FloatTest::Unordered(is_negated) => {
                 let (x, y) = (self.add(Op::FloatNan, 1, lanes, &[a]), self.add(Op::FloatNan, 1, lanes, &[b]));
                 let unordered = if a == b { x } else { self.add(Op::BoolOr, 1, lanes, &[x, y]) };
-                return if predicate == 8 {
-                    unordered
-                } else {
-                    self.add(Op::BoolNot, 1, lanes, &[unordered])
-                };
+                return if is_negated { self.add(Op::BoolNot, 1, lanes, &[unordered]) } else { unordered };
             }
         };
         let (a, b) = if is_swapped { (b, a) } else { (a, b) };

@@ -14,7 +14,7 @@ use crate::shader::kinds::{Kind, said_kind, wanted};
 use unshade_core::half::half_to_double;
 
 /// Precedences of operators; higher ones bind more tightly.
-pub(super) mod precedence {
+pub(crate) mod precedence {
     pub(crate) const CHOICE: u8 = 1;
     pub(crate) const LOGIC_OR: u8 = 2;
     pub(crate) const LOGIC_AND: u8 = 3;

@@ -6,12 +6,12 @@ use super::element_copy::ElementCopy;
 use super::expression::precedence as p;
 use super::matrix_value::{self, Matrices};
 use super::names::Names;
-use super::placement::Placement;
 use super::sequence::Element;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
-use super::{counted, scopes, source_names, tidy};
+use super::{scopes, source_names, tidy};
 use crate::Line;
+use crate::counted;
 use crate::edges;
 use crate::ir::dominators::Graph;
 use crate::ir::hash::FastMap;
@@ -20,6 +20,7 @@ use crate::ir::shader::interface::{ShaderFunction, ShaderProgram};
 use crate::ir::shader::{OperandKind, ShaderOp};
 use crate::ir::{BlockId, Function, Op, ValueId, ValueMap};
 use crate::pass;
+use crate::placement::{self, Scopes};
 use crate::schedule::{self, Schedule, TopTested};
 use crate::shader::kinds::{self, Kind};
 use crate::shader::users::Users;
@@ -171,7 +172,8 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
 
 impl Printer<'_> {
     fn run(&mut self, statements: &[Statement]) -> Vec<Line> {
-        let places = Placement::new(self, statements);
+        let outer = placement::outer(self, statements);
+        outer.iter().for_each(|class| self.declared[*class] = true);
         self.statements(statements);
         if self.interface.result.is_some()
             && self.lines.last().is_none_or(|line| line.text.trim() != self.return_text())
@@ -190,7 +192,7 @@ impl Printer<'_> {
             lines.push(plain(&format!("    {text}")));
         }
         let precise_variables = self.precise_variables();
-        for (class, _) in places.outer {
+        for class in outer {
             let ty = self.variable_type(class);
             let name = self.name(class);
             let precise = if precise_variables.contains(&class) { "precise " } else { "" };
@@ -811,6 +813,24 @@ impl Printer<'_> {
                 }
             }
         }
+    }
+}
+
+impl Scopes for Printer<'_> {
+    fn function(&self) -> &Function {
+        self.function
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.schedule
+    }
+
+    fn variables(&self) -> &Variables {
+        self.variables
+    }
+
+    fn each_variable(&self, root: ValueId, visit: &mut dyn FnMut(ValueId)) {
+        Self::each_variable(self, root, visit);
     }
 }
 

@@ -6,7 +6,7 @@
 //! | `declaration` | structures, constant buffers, resources, variables |
 //! | `element_copy` | copies of elements of structured buffers |
 //! | `function` | functions: statements |
-//! | `counted` | loops that count |
+//! | `loops` | loops that count |
 //! | `scopes` | declarations where variables are set first |
 //! | `tidy` | what people write shorter |
 //! | `expression` | expressions, with conversions between kinds of numbers |
@@ -32,29 +32,28 @@ mod access;
 mod allocation;
 mod atomic;
 mod constant_buffer;
-mod counted;
 mod declaration;
 #[cfg(test)]
 mod declaration_tests;
 mod declared;
 mod element_copy;
-mod expression;
+pub(crate) mod expression;
 mod function;
 mod hit_object;
 mod initializer;
 mod legacy;
 #[cfg(test)]
 mod legacy_tests;
+mod loops;
 mod matrix;
 mod matrix_scalar;
 mod matrix_value;
 mod member;
 mod member_resources;
-mod names;
+pub(crate) mod names;
 mod node;
 mod offsets;
 mod padding;
-mod placement;
 mod ray_query;
 mod resource_struct;
 mod scopes;

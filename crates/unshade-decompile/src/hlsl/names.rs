@@ -110,7 +110,7 @@ pub(super) fn is_function(name: &str) -> bool {
 }
 
 /// Returns a text as an identifier.
-pub(super) fn identifier(text: &str) -> String {
+pub(crate) fn identifier(text: &str) -> String {
     let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if text.chars().all(is_in_name)
         && text.contains(is_letter)

@@ -11,8 +11,8 @@
 //!
 //! Names are unique in a function. Values that nothing reads were computed for indices, which members of arrays took apart.
 
-use super::counted::is_word;
 use crate::Line;
+use crate::counted::is_word;
 use crate::ir::hash::FastMap;
 use std::collections::BTreeSet;
 

@@ -7,12 +7,9 @@
 //! | `uint i;` at the top, and no use outside | `for (uint i = 0; …)` |
 //!
 //! This works on lines, after the body is printed: names are unique in a function. A `continue` in the body would skip
-//! the step if it were a statement, but not that of `for`; such loops stay as they are. So do those of shader models 1 to 3,
-//! whose loops have attributes.
+//! the step if it were a statement, but not that of `for`; such loops stay as they are.
 
-use super::function::Printer;
 use crate::Line;
-use crate::structure::{Condition, Statement, continues};
 
 /// A statement that steps a variable by a number.
 struct Step<'t> {
@@ -21,102 +18,65 @@ struct Step<'t> {
     number: &'t str,
 }
 
-impl Printer<'_> {
-    /// Prints a loop with its condition at the top.
-    pub(super) fn while_loop(&mut self, condition: (Condition, bool), body: &[Statement]) {
-        let text = self.condition(condition);
-        let attribute = super::legacy::loop_attribute(self.program);
-        let before = self.lines.len();
-        self.braced(&format!("{attribute}while ({text})"), body);
-        if !super::legacy::is_legacy(self.program)
-            && !continues(body)
-            && is_line(&self.lines, before, self.indent, "while (")
-        {
-            self.count(before, &text, self.lines.len() - 1);
-        }
+/// Makes the line `head` that of a `for` loop whose body ends before the line `end`. Returns the variable, and whether the
+/// line sets it first; `None` if it counts nothing.
+pub fn count(
+    lines: &mut Vec<Line>,
+    indent: usize,
+    head: usize,
+    condition: &str,
+    end: usize,
+) -> Option<(String, bool)> {
+    let (at, name, step) = find_step(&lines[..end], head + 2, indent + 1, condition)?;
+    let stepped = lines.remove(at);
+    let mut addresses = stepped.addresses;
+    let mut start = String::new();
+    let mut head = head;
+    if let Some(at) = find_start(&lines[..head], indent, &name) {
+        let line = lines.remove(at);
+        start = line.text.trim().trim_end_matches(';').to_owned();
+        addresses.extend(line.addresses);
+        head -= 1;
     }
+    let spaces = "    ".repeat(indent);
+    let line = &mut lines[head];
+    line.text = format!("{spaces}for ({start}; {condition}; {step})");
+    line.addresses.extend(addresses);
+    line.addresses.sort_unstable();
+    line.addresses.dedup();
+    Some((name, !start.is_empty()))
+}
 
-    /// Prints a loop with its condition at the end.
-    pub(super) fn do_loop(&mut self, condition: (Condition, bool), body: &[Statement]) {
-        let before = self.lines.len();
-        self.line("do");
-        self.line("{");
-        self.scope(body);
-        let end = self.lines.len();
-        let text = self.condition(condition);
-        self.line(&format!("}} while ({text});"));
-        let is_plain = !super::legacy::is_legacy(self.program)
-            && end + 1 == self.lines.len()
-            && is_line(&self.lines, before, self.indent, "do");
-        if is_plain && !continues(body) && self.is_first_test_true(before, &text) {
-            let indent = "    ".repeat(self.indent);
-            if self.count(before, &text, end)
-                && let Some(last) = self.lines.last_mut()
-            {
-                last.text = format!("{indent}}}");
-            }
-        }
+/// Returns whether a condition `i < 4` holds for the number that `i` is set to before the line `head`.
+pub fn is_first_test_true(lines: &[Line], indent: usize, head: usize, condition: &str) -> bool {
+    let mut words = condition.split(' ');
+    let (Some(left), Some(operator), Some(right), None) =
+        (words.next(), words.next(), words.next(), words.next())
+    else {
+        return false;
+    };
+    let initial = |name: &str| {
+        let at = find_start(&lines[..head], indent, name)?;
+        lines[at].text.trim().strip_suffix(';')?.split_once(" = ")?.1.parse::<i64>().ok()
+    };
+    let number = |text: &str| text.parse::<i64>().ok().or_else(|| initial(text));
+    // Where signs differ, numbers below 2^31 compare alike. Negative ones have a sign.
+    let (Some(left), Some(right)) = (number(left), number(right)) else { return false };
+    if left.max(right) > i64::from(i32::MAX) {
+        return false;
     }
-
-    /// Makes the line `head` that of a `for` loop whose body ends before the line `end`. Returns whether it could.
-    fn count(&mut self, head: usize, condition: &str, end: usize) -> bool {
-        let inner = self.indent + 1;
-        let Some((at, name, step)) = find_step(&self.lines[..end], head + 2, inner, condition) else {
-            return false;
-        };
-        let stepped = self.lines.remove(at);
-        let mut addresses = stepped.addresses;
-        let mut start = String::new();
-        let mut head = head;
-        if let Some(at) = find_start(&self.lines[..head], self.indent, &name) {
-            let line = self.lines.remove(at);
-            start = line.text.trim().trim_end_matches(';').to_owned();
-            addresses.extend(line.addresses);
-            head -= 1;
-        }
-        let indent = "    ".repeat(self.indent);
-        let line = &mut self.lines[head];
-        line.text = format!("{indent}for ({start}; {condition}; {step})");
-        line.addresses.extend(addresses);
-        line.addresses.sort_unstable();
-        line.addresses.dedup();
-        if !start.is_empty() {
-            self.counters.push(name);
-        }
-        true
-    }
-
-    /// Returns whether a condition `i < 4` holds for the number that `i` is set to before the line `head`.
-    fn is_first_test_true(&self, head: usize, condition: &str) -> bool {
-        let mut words = condition.split(' ');
-        let (Some(left), Some(operator), Some(right), None) =
-            (words.next(), words.next(), words.next(), words.next())
-        else {
-            return false;
-        };
-        let initial = |name: &str| {
-            let at = find_start(&self.lines[..head], self.indent, name)?;
-            self.lines[at].text.trim().strip_suffix(';')?.split_once(" = ")?.1.parse::<i64>().ok()
-        };
-        let number = |text: &str| text.parse::<i64>().ok().or_else(|| initial(text));
-        // Where signs differ, numbers below 2^31 compare alike. Negative ones have a sign.
-        let (Some(left), Some(right)) = (number(left), number(right)) else { return false };
-        if left.max(right) > i64::from(i32::MAX) {
-            return false;
-        }
-        match operator {
-            "<" => left < right,
-            "<=" => left <= right,
-            ">" => left > right,
-            ">=" => left >= right,
-            "!=" => left != right,
-            _ => false,
-        }
+    match operator {
+        "<" => left < right,
+        "<=" => left <= right,
+        ">" => left > right,
+        ">=" => left >= right,
+        "!=" => left != right,
+        _ => false,
     }
 }
 
 /// Moves declarations of counters into the heads of their loops, where nothing else uses them.
-pub(super) fn declare_counters(lines: &mut Vec<Line>, counters: &[String]) {
+pub fn declare_counters(lines: &mut Vec<Line>, counters: &[String]) {
     for name in counters {
         let uses: Vec<usize> = lines
             .iter()
@@ -145,7 +105,7 @@ pub(super) fn declare_counters(lines: &mut Vec<Line>, counters: &[String]) {
 }
 
 /// Returns whether the line at an index begins with a text at an indent.
-fn is_line(lines: &[Line], at: usize, indent: usize, start: &str) -> bool {
+pub fn is_line(lines: &[Line], at: usize, indent: usize, start: &str) -> bool {
     lines.get(at).is_some_and(|line| statement_at(line, indent).is_some_and(|text| text.starts_with(start)))
 }
 
@@ -236,7 +196,7 @@ fn step(text: &str) -> Option<Step<'_>> {
 }
 
 /// Returns whether a text is one name or number.
-pub(super) fn is_word(text: &str) -> bool {
+pub fn is_word(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 

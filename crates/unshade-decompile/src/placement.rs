@@ -1,30 +1,29 @@
 //! Where variables are declared: on the line that sets them first, or at the start of the function.
 
-use super::function::Printer;
 use crate::ir::hash::FastMap;
-use crate::ir::{BlockId, ValueId};
+use crate::ir::{BlockId, Function, ValueId};
+use crate::schedule::Schedule;
 use crate::structure::{Condition, LoopKind, Statement};
+use crate::variables::Variables;
 
-/// Where variables are declared: at the start of the function, unless they are set before all uses in one scope.
-pub(super) struct Placement {
-    pub(super) outer: Vec<(ValueId, usize)>,
+/// What the variables of a function are, and which ones texts have.
+pub trait Scopes {
+    /// Returns the function.
+    fn function(&self) -> &Function;
+    /// Returns its statements.
+    fn schedule(&self) -> &Schedule;
+    /// Returns its variables.
+    fn variables(&self) -> &Variables;
+    /// Visits the values with variables in the text of a value.
+    fn each_variable(&self, root: ValueId, visit: &mut dyn FnMut(ValueId));
 }
 
-impl Placement {
-    /// Finds the variables that are declared at the start, and marks them as declared.
-    pub(super) fn new(printer: &mut Printer<'_>, statements: &[Statement]) -> Self {
-        let mut walk = Walk { scopes: vec![None], found: FastMap::default(), order: Vec::new() };
-        walk.list(printer, statements, 0);
-        let mut outer = Vec::new();
-        for class in &walk.order {
-            let seen = &walk.found[class];
-            if !seen.is_local {
-                outer.push((*class, 0));
-                printer.declared[*class] = true;
-            }
-        }
-        Self { outer }
-    }
+/// Returns the variables that are declared at the start of the function: those that are not set before all uses in one
+/// scope.
+pub fn outer(scopes: &impl Scopes, statements: &[Statement]) -> Vec<ValueId> {
+    let mut walk = Walk { scopes: vec![None], found: FastMap::default(), order: Vec::new() };
+    walk.list(scopes, statements, 0);
+    walk.order.into_iter().filter(|class| !walk.found[class].is_local).collect()
 }
 
 /// What is known of a variable.
@@ -43,7 +42,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn list(&mut self, printer: &Printer<'_>, list: &[Statement], scope: usize) {
+    fn list(&mut self, printer: &impl Scopes, list: &[Statement], scope: usize) {
         for statement in list {
             match statement {
                 Statement::Block(block) => self.block(printer, *block, scope),
@@ -89,34 +88,34 @@ impl Walk {
         self.scopes.len() - 1
     }
 
-    fn test(&mut self, printer: &Printer<'_>, condition: Condition, scope: usize) {
+    fn test(&mut self, printer: &impl Scopes, condition: Condition, scope: usize) {
         if let Condition::Value(id) = condition {
             self.read(printer, id, scope);
         }
     }
 
-    fn block(&mut self, printer: &Printer<'_>, block: BlockId, scope: usize) {
-        for &item in &printer.schedule.statements[block] {
-            for index in 0..printer.function.inputs(item).len() {
-                let input = printer.function.input(item, index);
+    fn block(&mut self, printer: &impl Scopes, block: BlockId, scope: usize) {
+        for &item in &printer.schedule().statements[block] {
+            for index in 0..printer.function().inputs(item).len() {
+                let input = printer.function().input(item, index);
                 if input != ValueId::NONE {
                     self.read(printer, input, scope);
                 }
             }
-            if printer.function.width(item) > 0 && printer.schedule.uses[item] > 0 {
-                self.occur(printer.variables.of(item), scope, true);
+            if printer.function().width(item) > 0 && printer.schedule().uses[item] > 0 {
+                self.occur(printer.variables().of(item), scope, true);
             }
         }
-        for &(phi, input) in &printer.variables.copies[block] {
+        for &(phi, input) in &printer.variables().copies[block] {
             self.read(printer, input, scope);
             // Phis are set on several edges.
-            self.occur(printer.variables.of(phi), scope, false);
+            self.occur(printer.variables().of(phi), scope, false);
         }
     }
 
-    fn read(&mut self, printer: &Printer<'_>, id: ValueId, scope: usize) {
+    fn read(&mut self, printer: &impl Scopes, id: ValueId, scope: usize) {
         let mut all = Vec::new();
-        printer.each_variable(id, &mut |variable| all.push(printer.variables.of(variable)));
+        printer.each_variable(id, &mut |variable| all.push(printer.variables().of(variable)));
         for class in all {
             self.occur(class, scope, false);
         }

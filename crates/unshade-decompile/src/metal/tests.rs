@@ -1,0 +1,212 @@
+//! Tests with modules of our own, as LLVM assembly.
+
+use super::{Metal, print};
+use crate::air;
+use unshade_llvm::Module;
+use unshade_llvm::assemble::{AssembleOptions, assemble};
+use unshade_llvm::write::{Version, WriteOptions};
+
+/// What all modules here declare.
+const HEAD: &str = r#"
+target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-f32:32:32-f64:64:64-v96:128:128-n8:16:32"
+target triple = "air64-apple-macosx14.0.0"
+!air.version = !{!0}
+!air.language_version = !{!1}
+!0 = !{i32 2, i32 6, i32 0}
+!1 = !{!"Metal", i32 3, i32 1, i32 0}
+"#;
+
+/// A buffer of floats that is read, one that is written, and the position of the thread: nodes 10 to 12.
+const ARGUMENTS: &str = r#"
+!10 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"in"}
+!11 = !{i32 1, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"out"}
+!12 = !{i32 2, !"air.thread_position_in_grid", !"air.arg_type_name", !"uint", !"air.arg_name", !"index"}
+!air.kernel = !{!5}
+!5 = !{void (float addrspace(1)*, float addrspace(1)*, i32)* @f, !6, !7}
+!6 = !{}
+!7 = !{!10, !11, !12}
+"#;
+
+fn decompile(code: &str) -> Metal {
+    let text = format!("{HEAD}{code}");
+    let assembled = assemble(text.as_bytes(), &AssembleOptions::default()).expect("it is sound");
+    let options = WriteOptions { version: Version::Llvm14, ..WriteOptions::default() };
+    let bytes = unshade_llvm::write::module(&assembled.input(), &options).expect("it is written");
+    print(air::lift(&Module::parse(&bytes, 0).expect("it is read")))
+}
+
+/// Returns the body of the only function.
+fn body(code: &str) -> String {
+    let metal = decompile(code);
+    assert!(metal.unknown.is_empty(), "{:?}", metal.unknown);
+    let text = metal.text();
+    let start = text.find("\n{\n").expect("there is a body");
+    text[start + 1..].trim_end().to_owned()
+}
+
+fn kernel(code: &str) -> String {
+    format!(
+        "define void @f(float addrspace(1)* %in, float addrspace(1)* %out, i32 %index) {{\n{code}\n}}\n{ARGUMENTS}"
+    )
+}
+
+#[test]
+fn arguments_have_names_and_attributes() {
+    let text = decompile(&kernel(
+        "  %wide = zext i32 %index to i64
+  %from = getelementptr inbounds float, float addrspace(1)* %in, i64 %wide
+  %number = load float, float addrspace(1)* %from
+  %twice = fadd float %number, %number
+  %to = getelementptr inbounds float, float addrspace(1)* %out, i64 %wide
+  store float %twice, float addrspace(1)* %to
+  ret void",
+    ));
+    let expected = "#include <metal_stdlib>
+
+using namespace metal;
+
+kernel void f(
+    const device float* in [[buffer(0)]],
+    device float* out [[buffer(1)]],
+    uint index [[thread_position_in_grid]])
+{
+    float v0 = in[index];
+    out[index] = v0 + v0;
+}
+";
+    assert_eq!(text.text(), expected);
+}
+
+#[test]
+fn loops_count() {
+    let text = body(&kernel(
+        "  %some = icmp sgt i32 %index, 0
+  br i1 %some, label %loop, label %end
+loop:
+  %i = phi i32 [ 0, %0 ], [ %next, %loop ]
+  %sum = phi float [ 0.0, %0 ], [ %more, %loop ]
+  %wide = zext i32 %i to i64
+  %from = getelementptr inbounds float, float addrspace(1)* %in, i64 %wide
+  %number = load float, float addrspace(1)* %from
+  %more = fadd float %sum, %number
+  %next = add nuw nsw i32 %i, 1
+  %done = icmp eq i32 %next, %index
+  br i1 %done, label %end, label %loop
+end:
+  %total = phi float [ 0.0, %0 ], [ %more, %loop ]
+  store float %total, float addrspace(1)* %out
+  ret void",
+    ));
+    assert!(text.contains("for (int i = 0; i < int(index); i++)"), "{text}");
+    assert!(text.contains("out[0] = "), "{text}");
+}
+
+#[test]
+fn narrow_integers_keep_their_width() {
+    let text = body(&kernel(
+        "  %byte = trunc i32 %index to i8
+  %sum = add i8 %byte, 100
+  %wide = zext i8 %sum to i32
+  %number = uitofp i32 %wide to float
+  store float %number, float addrspace(1)* %out
+  ret void",
+    ));
+    assert!(text.contains("out[0] = float(uint(uchar(uchar(index) + 100)));"), "{text}");
+}
+
+#[test]
+fn operations_have_their_names() {
+    let code = kernel(
+        "  %number = load float, float addrspace(1)* %in
+  %power = call float @air.fast_pow.f32(float %number, float 2.0)
+  %sum = call float @air.simd_sum.f32(float %power)
+  %product = call float @llvm.fmuladd.f32(float %sum, float %number, float 1.0)
+  call void @air.wg.barrier(i32 2, i32 1)
+  store float %product, float addrspace(1)* %out
+  ret void",
+    );
+    let declared = "declare float @air.fast_pow.f32(float, float)\ndeclare float @air.simd_sum.f32(float)
+declare float @llvm.fmuladd.f32(float, float, float)\ndeclare void @air.wg.barrier(i32, i32)\n";
+    let text = body(&format!("{declared}{code}"));
+    assert!(text.contains("simd_sum(fast::pow(v0, 2.0f))"), "{text}");
+    assert!(text.contains("threadgroup_barrier(mem_flags::mem_threadgroup);"), "{text}");
+    assert!(text.contains(" * v0 + 1.0f;"), "{text}");
+}
+
+#[test]
+fn vectors_are_put_together() {
+    let text = body(&kernel(
+        "  %wide = bitcast float addrspace(1)* %in to <4 x float> addrspace(1)*
+  %all = load <4 x float>, <4 x float> addrspace(1)* %wide
+  %swapped = shufflevector <4 x float> %all, <4 x float> poison, <2 x i32> <i32 1, i32 0>
+  %first = insertelement <4 x float> undef, float 1.0, i64 0
+  %second = insertelement <4 x float> %first, float 2.0, i64 1
+  %low = shufflevector <2 x float> %swapped, <2 x float> poison, <4 x i32> <i32 0, i32 1, i32 undef, i32 undef>
+  %both = shufflevector <4 x float> %second, <4 x float> %low, <4 x i32> <i32 0, i32 1, i32 4, i32 5>
+  %target = bitcast float addrspace(1)* %out to <4 x float> addrspace(1)*
+  store <4 x float> %both, <4 x float> addrspace(1)* %target
+  ret void",
+    ));
+    assert!(text.contains("float4(1.0f, 2.0f, (*(const device float4*)in).yx)"), "{text}");
+}
+
+#[test]
+fn threadgroup_variables_have_the_names_of_their_symbols() {
+    let code = kernel(
+        "  %wide = zext i32 %index to i64
+  %place = getelementptr [8 x float], [8 x float] addrspace(3)* @_ZZ1fE6shared, i64 0, i64 %wide
+  store float 1.0, float addrspace(3)* %place
+  ret void",
+    );
+    let text = body(&format!("@_ZZ1fE6shared = internal addrspace(3) global [8 x float] undef\n{code}"));
+    assert!(text.contains("threadgroup float shared[8];"), "{text}");
+    assert!(text.contains("shared[index] = 1.0f;"), "{text}");
+}
+
+#[test]
+fn function_constants_are_declared() {
+    let code = kernel(
+        "  %byte = load i8, i8 addrspace(2)* @_ZL3add
+  %is = icmp ne i8 %byte, 0
+  %number = select i1 %is, float 1.0, float 2.0
+  store float %number, float addrspace(1)* %out
+  ret void",
+    );
+    let globals = r#"
+@_Z3add.MTL_FC_INIT_7_b = external addrspace(2) constant i8, section "air.fc_initializer"
+@_ZL3add = internal addrspace(2) global i8 0
+define internal void @init() section "air.static_init" {
+  %byte = load i8, i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b
+  store i8 %byte, i8 addrspace(2)* @_ZL3add
+  ret void
+}
+!air.function_constants = !{!20}
+!20 = !{i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b, !"bool", !"add", i32 7, i1 true}
+"#;
+    let text = decompile(&format!("{globals}{code}")).text();
+    assert!(text.contains("constant bool add [[function_constant(7)]];"), "{text}");
+    assert!(text.contains("out[0] = add ? 1.0f : 2.0f;"), "{text}");
+}
+
+#[test]
+fn unknown_functions_are_counted() {
+    let code = kernel("  call void @air.no_such_function()\n  ret void");
+    let metal = decompile(&format!("declare void @air.no_such_function()\n{code}"));
+    assert_eq!(metal.unknown, ["the function air.no_such_function"]);
+    let declared = "void air_no_such_function() __asm(\"air.no_such_function\");";
+    assert!(metal.text().contains(declared), "{}", metal.text());
+}
+
+#[test]
+fn helpers_are_functions() {
+    let code = kernel(
+        "  %number = call float @_ZL5twicef(float 3.0)
+  store float %number, float addrspace(1)* %out
+  ret void",
+    );
+    let helper =
+        "define internal float @_ZL5twicef(float %x) {\n  %sum = fadd float %x, %x\n  ret float %sum\n}\n";
+    let text = decompile(&format!("{helper}{code}")).text();
+    assert!(text.contains("float twice(float a0)\n{\n    return a0 + a0;\n}"), "{text}");
+    assert!(text.contains("= twice(3.0f);"), "{text}");
+}
