@@ -43,6 +43,7 @@
 //! | [`bitcode_edit`] | strips, renames and patches LLVM bitcode, alone or in containers |
 //! | **Metal** | |
 //! | [`air`] | reads what an AIR module says of its functions |
+//! | [`msl`] | decompiles AIR to the Metal Shading Language |
 //! | [`build`] | builds Metal libraries from modules and manifests |
 //! | [`companion`] | joins a Metal library with its symbol companion |
 //! | [`link`] | links modules into a Metal library |
@@ -94,6 +95,7 @@ pub mod library_check;
 pub mod link;
 pub mod load_check;
 mod metal_signature;
+pub mod msl;
 pub mod nv_units;
 #[cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, reason = "a page asks for no JSON"))]
 pub mod program;

@@ -242,10 +242,10 @@ pub(crate) struct DecompileArgs {
     /// With --recompile-with, the seconds after which a compiler is ended
     #[arg(long, value_name = "SECONDS", default_value_t = 60, requires = "recompile_with")]
     pub(crate) time_limit: u64,
-    /// The file to write [default: standard output]
+    /// The file to write; of several modules of Metal libraries, the folder for a file each [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace an existing file
+    /// Replace existing files
     #[arg(long)]
     pub(crate) force: bool,
 }

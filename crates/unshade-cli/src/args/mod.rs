@@ -183,11 +183,12 @@ Examples:
 
 {EXIT_STATUS}"))]
     Disassemble(Deferred<DisassembleArgs>),
-    /// Decompile NVIDIA machine code to CUDA C or C++, DirectX shaders to HLSL
+    /// Decompile NVIDIA machine code to CUDA C or C++, DirectX shaders to HLSL, Metal libraries to Metal
     ///
     /// Kepler kernels (sm_30 to sm_37) become C that CUDA compilers accept and that does what the machine code does.
     /// DirectX shaders (shader models 1 to 6.10) become HLSL that DXC and FXC accept. What the language can't express becomes a
-    /// comment in its place. docs/decompiler.md and docs/hlsl.md describe the method.
+    /// comment in its place. Functions of Metal libraries and AIR modules become Metal. docs/decompiler.md, docs/hlsl.md and
+    /// docs/metal.md describe the method.
     #[command(after_help = format!("\
 Examples:
   unshade decompile kernel.cubin
@@ -200,6 +201,8 @@ Examples:
   unshade decompile kernel.cubin axpy --verify --block 32 \\
       --arg 2.0 --arg 'f32[32]' --arg 'f32[32]=range'
   unshade decompile shader.dxil
+  unshade decompile default.metallib vertexMain
+  unshade decompile default.metallib -o sources
   unshade decompile shader.dxil --recompile-with dxc
   unshade decompile shaders.zip --recompile-with 'wine tools/fxc.exe /O1'
   unshade decompile shader.dxil --recompile-with \\

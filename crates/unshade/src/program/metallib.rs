@@ -24,7 +24,6 @@ use unshade_metallib::verify::Check;
 use unshade_metallib::{Function, FunctionType, Library, Universal, outline};
 
 const NOT_SIGNED: &str = "Metal libraries are not signed";
-const NOT_DECOMPILED: &str = "AIR is not decompiled; `unshade dis` prints its LLVM assembly";
 const NO_MACHINE_CODE: &str = "holds LLVM bitcode, no NVIDIA machine code";
 
 /// The format of a single library.
@@ -35,7 +34,6 @@ pub(super) static LIBRARY: Format = Format {
     kinds: &FUNCTION_KINDS,
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Decompile, NOT_DECOMPILED),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::Ghidra, NO_MACHINE_CODE),
@@ -53,7 +51,6 @@ pub(super) static UNIVERSAL: Format = Format {
     kinds: &FUNCTION_KINDS,
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Decompile, NOT_DECOMPILED),
         (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::Link, "universal files are not linked; `unshade edit --thin` writes a slice"),

@@ -1,8 +1,10 @@
-//! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks; HLSL from DirectX shaders.
+//! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks; HLSL from DirectX shaders;
+//! Metal from AIR.
 
 mod compiler;
 mod directx;
 mod ir_text;
+mod metal;
 mod recompile;
 mod verify;
 
@@ -36,6 +38,9 @@ struct Document {
     /// Shaders as HLSL.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     shaders: Vec<directx::ShaderView>,
+    /// Modules as Metal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    modules: Vec<metal::ModuleView>,
 }
 
 /// A function.
@@ -101,12 +106,12 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         let options = Options { explicit_flushes: true, ..options };
         found = collect(&inputs, &selection, args, &options, global, false)?.0;
     }
-    let Found { functions, passes, shaders, .. } = found;
-    let mut outcome = opened.and(visited).and(directx::report(&shaders));
+    let Found { functions, passes, shaders, modules, .. } = found;
+    let mut outcome = opened.and(visited).and(directx::report(&shaders)).and(metal::report(&modules));
     if let Some(command) = &args.recompile_with {
         return Ok(outcome.and(directx::recompile(&shaders, args, command, global)?));
     }
-    if functions.is_empty() && shaders.is_empty() {
+    if functions.is_empty() && shaders.is_empty() && modules.is_empty() {
         if outcome == Outcome::Done {
             anstream::eprintln!("{}: no function that can be decompiled", paint::error("unshade"));
         }
@@ -128,11 +133,21 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         }
         outcome = outcome.and(Outcome::Finding);
     }
+    if let Some(folder) = args.output.as_ref().filter(|_| modules.len() > 1 && !global.json) {
+        metal::write_all(&modules, folder, args.force, args.lines)?;
+        if functions.is_empty() && shaders.is_empty() {
+            return Ok(outcome);
+        }
+    }
     let text = match () {
         () if args.print_after.is_some() => passes,
-        () if global.json => json(functions, shaders)?,
+        () if global.json => json(functions, shaders, modules)?,
         () if args.calls => calls(&functions),
-        () => directx::text(&shaders, args.lines) + &decompile::text_with(&functions, args.lines),
+        () => {
+            directx::text(&shaders, args.lines)
+                + &metal::text(&modules, args.lines)
+                + &decompile::text_with(&functions, args.lines)
+        }
     };
     write_text(args, global, &text)?;
     Ok(outcome)
@@ -177,10 +192,19 @@ struct Found {
     functions: Vec<FunctionC>,
     /// DirectX shaders.
     shaders: Vec<directx::Shader>,
+    /// AIR modules.
+    modules: Vec<metal::MetalModule>,
     /// The text of `--print-after`.
     passes: String,
     /// The kernels of `--verify`.
     verified: Vec<verify::Verified>,
+}
+
+impl Found {
+    /// Returns how many functions, shaders and modules there are.
+    fn count(&self) -> usize {
+        self.functions.len() + self.verified.len() + self.shaders.len() + self.modules.len()
+    }
 }
 
 /// Decompiles the selected functions of all inputs. Findings about the files are printed if they `are_new`.
@@ -200,7 +224,7 @@ fn collect(
         ir_text::decompile(input, selection, options, &mut observe, functions)
     })?;
     let visited = each_input(inputs.programs, |input| {
-        let before = found.functions.len() + found.verified.len() + found.shaders.len();
+        let before = found.count();
         let mut has_contradictions = false;
         each_program(input, Verb::Decompile, &limits, |visited| {
             let mut diagnostics = visited.diagnostics;
@@ -217,9 +241,11 @@ fn collect(
             if args.recompile_with.is_some() {
                 return Ok(());
             }
-            if let Some(Code::Machine(nvidia)) =
-                visited.program.map(|program| program.code(&request, &mut diagnostics))
-            {
+            let code = visited.program.map(|program| program.code(&request, &mut diagnostics));
+            if let Some(Code::Modules(groups)) = &code {
+                metal::decompile(groups, &path, selection, &mut found.modules);
+            }
+            if let Some(Code::Machine(nvidia)) = code {
                 let wanted =
                     |function: &Function<'_>| selection.matches_name(function.index, function.name());
                 let Found { functions, passes, verified, .. } = &mut found;
@@ -254,10 +280,7 @@ fn collect(
         if has_contradictions {
             return Ok(Outcome::Finding);
         }
-        if are_new
-            && found.functions.len() + found.verified.len() + found.shaders.len() == before
-            && selection.is_everything()
-        {
+        if are_new && found.count() == before && selection.is_everything() {
             let error = paint::error("unshade");
             anstream::eprintln!("{error}: {}: no function that can be decompiled", input.name);
             return Ok(Outcome::Finding);
@@ -288,7 +311,11 @@ fn calls(functions: &[FunctionC]) -> String {
     text
 }
 
-fn json(functions: Vec<FunctionC>, shaders: Vec<directx::Shader>) -> Result<String> {
+fn json(
+    functions: Vec<FunctionC>,
+    shaders: Vec<directx::Shader>,
+    modules: Vec<metal::MetalModule>,
+) -> Result<String> {
     let prelude = decompile::prelude(&functions);
     let views = functions.into_iter().map(|function| {
         let (decompiled, error) = match function.result {
@@ -312,6 +339,7 @@ fn json(functions: Vec<FunctionC>, shaders: Vec<directx::Shader>) -> Result<Stri
         }
     });
     let shaders = directx::views(shaders);
-    let document = Document { schema: SCHEMA, prelude, functions: views.collect(), shaders };
+    let modules = metal::views(modules);
+    let document = Document { schema: SCHEMA, prelude, functions: views.collect(), shaders, modules };
     Ok(format!("{}\n", serde_json::to_string_pretty(&document)?))
 }
