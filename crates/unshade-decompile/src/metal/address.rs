@@ -28,9 +28,9 @@ impl Printer<'_> {
                 Text::other(format!("{place}{member}[{index}]"), p::POSTFIX)
             }
             Op::Member(..)
-                if self.naming.matrix_name(&self.program.types, self.places.pointee[base]).is_some() =>
+                if self.naming.library_name(&self.program.types, self.places.pointee[base]).is_some() =>
             {
-                // Indices of a matrix select its columns.
+                // Indices of a matrix select its columns; an atomic variable has no other name.
                 match self.path(base) {
                     Some(place) => place,
                     None => {
@@ -65,6 +65,19 @@ impl Printer<'_> {
                 Text::other(format!("*{text}"), p::UNARY)
             }
         }
+    }
+
+    /// Returns what a pointer points to, for an access that must happen as often as the code says.
+    pub(super) fn volatile_place(&mut self, pointer: ValueId) -> Text {
+        let types = &self.program.types;
+        let pointee = self.places.pointee[pointer];
+        self.used.add(types, pointee);
+        let space = self.address_space(pointer).map_or("thread", super::spelling::space);
+        let is_const = if self.places.is_const[pointer] { "const " } else { "" };
+        let name = self.naming.type_name(types, pointee, false);
+        let text = self.pointer(pointer).wrapped(p::UNARY);
+        self.casts += 1;
+        Text::other(format!("*({is_const}volatile {space} {name}*){text}"), p::UNARY)
     }
 
     /// Returns an array that a pointer points to. Pointers in variables point to its first element.
@@ -262,7 +275,31 @@ impl Printer<'_> {
             return Text::other(format!("reinterpret_cast<{ty}>({text})"), p::POSTFIX);
         }
         let text = self.pointer(input).wrapped(p::UNARY);
+        let ty = self.shared_type(pointer, input).unwrap_or(ty);
         Text::other(format!("({ty}){text}"), p::UNARY)
+    }
+
+    /// Returns the type of a cast between pointers to numbers of different types that are accessed where it is: the same memory is
+    /// accessed as the other type, too.
+    fn shared_type(&mut self, pointer: ValueId, from: ValueId) -> Option<String> {
+        let types = &self.program.types;
+        let pointee = self.places.pointee[pointer];
+        let (to, from) = (types.scalar(pointee), types.scalar(self.places.pointee[from]));
+        let is_byte = |ty: ValueType| matches!(ty, ValueType::Integer(8, _) | ValueType::Bool);
+        let is_number =
+            matches!(to, ValueType::Integer(..) | ValueType::Float(_) | ValueType::BFloat) && !is_byte(to);
+        let same_integer =
+            matches!((to, from), (ValueType::Integer(a, _), ValueType::Integer(b, _)) if a == b);
+        let is_accessed = self.schedule.inline[pointer];
+        if !is_number || is_byte(from) || to == from || same_integer || !is_accessed {
+            return None;
+        }
+        let (space, _) = types.pointee(self.function.values[pointer].ty)?;
+        let name = super::declaration::alias(&self.naming.type_name(types, pointee, false));
+        self.used.aliases.insert(name.clone());
+        let is_const = self.places.is_const[pointer] && space != AddressSpace::Constant;
+        let is_const = if is_const { "const " } else { "" };
+        Some(format!("{is_const}{} {name}*", super::spelling::space(space)))
     }
 
     /// Returns a value for a variable of another value's type: pointers are cast where they point to another type.

@@ -18,6 +18,8 @@ pub(super) struct UsedTypes {
     seen: BTreeSet<u32>,
     /// Numbers of variables.
     pub(super) globals: BTreeSet<usize>,
+    /// Types of memory that other types share.
+    pub(super) aliases: BTreeSet<String>,
     /// Headers of the library.
     pub(super) includes: BTreeSet<&'static str>,
 }
@@ -122,7 +124,7 @@ impl Naming {
         let mut lines = Vec::new();
         let types = &program.types;
         for &(number, ty) in &used.structs {
-            if self.matrix_name(types, ty).is_some() {
+            if self.library_name(types, ty).is_some() {
                 continue;
             }
             let structure = &types.structs[number as usize];
@@ -278,7 +280,11 @@ impl Naming {
             Some(FunctionKind::Object) => "[[object]] ",
             None => "",
         };
-        let attributes: String = function.attributes.iter().map(|text| format!("[[{text}]]\n")).collect();
+        let mut attributes: String = function.attributes.iter().map(|text| format!("[[{text}]]\n")).collect();
+        // Pipelines find entry points by their names.
+        if function.kind.is_some() && name != function.name {
+            attributes.push_str(&format!("[[host_name(\"{}\")]]\n", function.name.escape_debug()));
+        }
         let result = match program.types.pointee(function.result) {
             Some((space, pointee)) => self.pointer_name(&program.types, space, pointee, false),
             None => self.type_name(&program.types, function.result, false),
@@ -317,6 +323,19 @@ impl Naming {
             None => format!("{} {name}{attribute}", self.type_name(types, parameter.ty, false)),
         }
     }
+}
+
+/// The end of the names of types that may share memory with other types.
+const ALIAS: &str = "_alias";
+
+/// Returns the name of a type that may share memory with other types.
+pub(super) fn alias(name: &str) -> String {
+    format!("{name}{ALIAS}")
+}
+
+/// Returns the type that such a name stands for.
+pub(super) fn alias_of(name: &str) -> &str {
+    name.strip_suffix(ALIAS).unwrap_or(name)
 }
 
 /// Returns whether members of a structure would not follow each other without being packed.

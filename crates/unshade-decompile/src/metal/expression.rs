@@ -326,7 +326,11 @@ impl Printer<'_> {
     /// Returns a value that is loaded.
     fn load(&mut self, id: ValueId) -> Text {
         let pointer = self.function.input(id, 0);
-        let mut text = self.place(pointer);
+        let mut text = if self.function.values[id].is_volatile {
+            self.volatile_place(pointer)
+        } else {
+            self.place(pointer)
+        };
         let declared = self.program.types.scalar(self.places.pointee[pointer]);
         text.kind = match (kind(declared), self.kind_of(id)) {
             // A truth in memory is a number in a register.
@@ -751,7 +755,9 @@ impl Printer<'_> {
             }
             [number] => Text::new(format!("{text}[{number}]"), p::POSTFIX, kind),
             numbers => {
-                let parts: Vec<String> = numbers.iter().map(|number| format!("{text}[{number}]")).collect();
+                let member = if count == 64 { ".thread_elements()" } else { "" };
+                let parts: Vec<String> =
+                    numbers.iter().map(|number| format!("{text}{member}[{number}]")).collect();
                 let name = self.type_text(id, kind);
                 Text::new(format!("{name}({})", parts.join(", ")), p::POSTFIX, kind)
             }

@@ -182,7 +182,8 @@ impl Printer<'_> {
         for class in outer {
             let name = self.name(class);
             let declared = self.declaration(class, &name);
-            lines.push(plain(format!("    {declared};")));
+            let value = if self.may_be_unset(class) { self.zero(class) } else { String::new() };
+            lines.push(plain(format!("    {declared}{value};")));
         }
         for flag in &self.flags {
             lines.push(plain(format!("    bool {flag} = false;")));
@@ -191,6 +192,28 @@ impl Printer<'_> {
         lines.push(plain("}".into()));
         counted::declare_counters(&mut lines, &self.counters);
         lines
+    }
+
+    /// Returns whether a variable may be read before it is set: AIR's undefined values have some bits, but C++ may do
+    /// anything then.
+    fn may_be_unset(&self, class: ValueId) -> bool {
+        let function = self.function;
+        let is_undefined = |phi: ValueId| {
+            let mut inputs = function.inputs(phi).iter().filter(|input| **input != ValueId::NONE);
+            inputs.any(|input| function.op(function.resolve(*input)) == Op::Undefined)
+        };
+        let phis = function.blocks.iter().flat_map(|block| &block.phis);
+        phis.copied().any(|phi| self.variables.of(phi) == class && is_undefined(phi))
+    }
+
+    /// Returns an initial value of zeros for the variable of a value.
+    fn zero(&self, class: ValueId) -> String {
+        match (self.scalar_of(class), self.function.lanes(class)) {
+            (_, 2..=4) | (ValueType::Struct(_) | ValueType::Array(..), _) => " = {}".into(),
+            (_, 5..) => String::new(),
+            (ValueType::Pointer(..), _) => " = nullptr".into(),
+            (scalar, _) => format!(" = {}", super::spelling::literal(0, scalar, kind(scalar))),
+        }
     }
 
     /// Returns the lines before the body: the structure of stage inputs, and the function with its parameters.
@@ -575,7 +598,10 @@ impl Printer<'_> {
         if let ValueType::Array(_, count) = self.program.types.get(function.values[value].ty) {
             return self.store_array(pointer, value, count);
         }
-        let target = self.place(pointer).text;
+        let target = match function.values[id].is_volatile {
+            true => self.volatile_place(pointer).text,
+            false => self.place(pointer).text,
+        };
         let declared = self.program.types.scalar(self.places.pointee[pointer]);
         let text = match (kind(declared), self.kind_of(value)) {
             // A truth in memory.

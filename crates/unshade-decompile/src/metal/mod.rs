@@ -150,6 +150,14 @@ pub fn print(mut program: MetalProgram) -> Metal {
     if program.has_fast_math {
         head.extend([line("#pragma METAL fp math_mode(fast)"), line("")]);
     }
+    // Memory that is accessed as two types.
+    head.extend(used.aliases.iter().map(|name| {
+        let plain = declaration::alias_of(name);
+        line(&format!("typedef {plain} {name} __attribute__((may_alias));"))
+    }));
+    if !used.aliases.is_empty() {
+        head.push(line(""));
+    }
     head.extend(program.missing.iter().map(|what| line(&format!("// not in this text: {what}"))));
     let declared = naming.declarations(&program, &used, &mut metal.unknown);
     head.extend(declared.iter().map(|text| line(text)));

@@ -3,9 +3,9 @@
 use super::expression::{Text, precedence as p};
 use super::function::Printer;
 use super::spelling::{Kind, integer};
-use crate::ir::ValueId;
 use crate::ir::metal::types::{AddressSpace, ValueType};
 use crate::ir::metal::{Class, MetalOp};
+use crate::ir::{Op, ValueId};
 
 /// Flags of barriers, by bit.
 const MEMORY_FLAGS: [(u64, &str); 4] = [
@@ -400,6 +400,15 @@ impl Printer<'_> {
             Some(AddressSpace::Threadgroup) => "threadgroup",
             _ => "device",
         };
+        // Variables that are declared as atomic need no cast.
+        let base = self.function.input(pointer, 0);
+        let is_member = matches!(self.function.op(pointer), Op::Member(0, _)) && !self.has_variable(pointer);
+        if is_member {
+            let declared = self.places.pointee[base];
+            if self.naming.atomic_name(&self.program.types, declared).as_deref() == Some(ty.as_str()) {
+                return self.pointer(base).text;
+            }
+        }
         let text = self.pointer(pointer).wrapped(p::UNARY);
         format!("({space} {ty}*){text}")
     }
@@ -407,6 +416,6 @@ impl Printer<'_> {
 
 /// Returns whether a function has forms with more and with less precision.
 fn has_forms(stem: &str) -> bool {
-    !matches!(stem, "sign" | "fma" | "dfdx" | "dfdy" | "fwidth" | "ldexp" | "nextafter" | "copysign")
+    !matches!(stem, "sign" | "dot" | "fma" | "dfdx" | "dfdy" | "fwidth" | "ldexp" | "nextafter" | "copysign")
         && !stem.contains('.')
 }

@@ -115,7 +115,7 @@ impl Naming {
             ValueType::Array(element, count) => {
                 format!("array<{}, {count}>", self.type_name(types, element, is_signed))
             }
-            ValueType::Struct(number) => match self.matrix_name(types, ty) {
+            ValueType::Struct(number) => match self.library_name(types, ty) {
                 Some(name) => name,
                 None => self.structs.get(number as usize).cloned().unwrap_or_default(),
             },
@@ -126,6 +126,27 @@ impl Naming {
             }
             ValueType::Function | ValueType::Unknown => "void".into(),
         }
+    }
+
+    /// Returns the name of a type of the library that is a structure with one member.
+    pub(super) fn library_name(&self, types: &TypeTable, ty: TypeId) -> Option<String> {
+        self.matrix_name(types, ty).or_else(|| self.atomic_name(types, ty))
+    }
+
+    /// Returns the name of an atomic type.
+    pub(super) fn atomic_name(&self, types: &TypeTable, ty: TypeId) -> Option<String> {
+        let structure = types.structure(ty)?;
+        let [field] = &structure.fields[..] else { return None };
+        if structure.name != "_atomic" {
+            return None;
+        }
+        Some(match types.get(field.ty) {
+            ValueType::Integer(32, IntegerSign::Signed) => "atomic_int".into(),
+            ValueType::Integer(32, _) => "atomic_uint".into(),
+            ValueType::Integer(64, _) => "atomic_ulong".into(),
+            ValueType::Float(32) => "atomic_float".into(),
+            _ => return None,
+        })
     }
 
     /// Returns the name of a matrix, which is a structure with an array of columns.

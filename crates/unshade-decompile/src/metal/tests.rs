@@ -210,3 +210,39 @@ fn helpers_are_functions() {
     assert!(text.contains("float twice(float a0)\n{\n    return a0 + a0;\n}"), "{text}");
     assert!(text.contains("= twice(3.0f);"), "{text}");
 }
+
+#[test]
+fn variables_that_may_be_unset_start_with_zeros() {
+    let text = body(&kernel(
+        "  switch i32 %index, label %end [
+    i32 0, label %one
+    i32 1, label %two
+  ]
+one:
+  br label %end
+two:
+  br label %end
+end:
+  %number = phi float [ undef, %0 ], [ 1.0, %one ], [ 2.0, %two ]
+  store float %number, float addrspace(1)* %out
+  ret void",
+    ));
+    assert!(text.contains(" = 0.0f;"), "{text}");
+}
+
+#[test]
+fn memory_of_two_types_may_be_shared() {
+    let text = body(&kernel(
+        "  %bits = bitcast float addrspace(1)* %out to i32 addrspace(1)*
+  store i32 %index, i32 addrspace(1)* %bits
+  ret void",
+    ));
+    assert!(text.contains("*(device uint_alias*)out = index;"), "{text}");
+}
+
+#[test]
+fn entry_points_keep_their_names_for_pipelines() {
+    let code = kernel("  ret void").replace("@f", "@max");
+    let text = decompile(&code).text();
+    assert!(text.contains("[[host_name(\"max\")]]\nkernel void max_2("), "{text}");
+}

@@ -7,7 +7,7 @@ use super::statement::{Condition, Gotos, LoopKind, Statement};
 use crate::ir::BlockId;
 
 /// Maximum number of exits with flags per function: each one nests the skipped statements once more.
-const MAX_FLAGGED_EXITS: usize = 64;
+const MAX_FLAGGED_EXITS: usize = 256;
 
 impl Structurer<'_> {
     /// Replaces every `goto` to a label by a flag, if all of them are before it in the statements of the same list.
