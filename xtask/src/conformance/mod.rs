@@ -163,6 +163,8 @@ enum Format {
     HlslRun,
     /// Run compute shaders on lavapipe, beside what DXC makes of their texts.
     HlslVulkan,
+    /// Decompile the functions of Metal libraries to Metal, and count what has no form
+    MetalDecompile,
     /// Compare kernels of MLX with the headers from which they are compiled.
     MetalHeaders,
     /// Take Metal libraries apart, link them again, and compare symbols with llvm-nm.
@@ -254,6 +256,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             sources: false,
             failures: args.failures.as_deref(),
         }),
+        Format::MetalDecompile => metal::decompile::run(args.sample),
         Format::MetalHeaders => metal::headers::run(),
         Format::MetalLink => metal::link::run(),
         Format::MetalMutants => metal::mutants::run(args.sample),

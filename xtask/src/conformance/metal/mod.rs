@@ -5,6 +5,7 @@
 //! | `signatures` | the reflections of Apple's linker |
 //! | `headers` | the headers of MLX, from which its kernels are compiled |
 //! | `structs` | offsets and sizes of `clang++` |
+//! | `decompile` | none: counts of what has a form in Metal |
 //! | `link` | the libraries themselves; `llvm-nm` |
 //! | `native` | the modules themselves, compiled and run on the host |
 //! | `mutants` | a changed file neither crashes the program nor takes more time or memory than the real one |
@@ -13,6 +14,7 @@
 //! on a difference without a named cause.
 
 mod cxx;
+pub(super) mod decompile;
 pub(super) mod headers;
 pub(super) mod link;
 pub(crate) mod mutants;
