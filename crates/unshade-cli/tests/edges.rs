@@ -279,7 +279,7 @@ const STATUSES: &[(i32, &str)] = &[
     (0, "decompile c.cubin"),
     (1, "decompile text"),
     (1, "decompile c.cubin no_such"),
-    (2, "decompile m.metallib"),
+    (0, "decompile m.metallib"),
     (2, "decompile missing"),
     (0, "run c.cubin axpy --arg 1.0 --arg f32[1] --arg f32[1]"),
     (1, "run c.cubin axpy --arg 1.0 --arg 0 --arg 0"),

@@ -593,11 +593,11 @@ impl<'f> Function<'f> {
         if files.is_empty() {
             let first = diagnostics.iter().next().map(|diagnostic| diagnostic.error.clone());
             let error = first.unwrap_or_else(|| self.fault("the program carries no source"));
+            if error.advice().is_some() {
+                return Err(error);
+            }
             let reason = refusal(format_of(&self.program.0.find), Verb::Decompile);
-            return Err(match reason {
-                Some(reason) if error.advice().is_none() => error.hint(reason),
-                _ => error,
-            });
+            return Err(error.hint(reason.unwrap_or("`unshade decompile` decompiles whole programs")));
         }
         Ok(Source { origin: SourceOrigin::Embedded, files })
     }

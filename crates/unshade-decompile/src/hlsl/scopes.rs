@@ -8,8 +8,8 @@
 //! This works on lines, after the body is printed: names are unique in a function, and the indent of a line says in which
 //! scope it is. The first use of a variable must be an assignment, and all others must be after it in the same scope.
 
-use crate::counted::{has_word, is_word};
 use crate::Line;
+use crate::counted::{has_word, is_word};
 use crate::ir::hash::FastMap;
 use std::collections::BTreeSet;
 

@@ -652,7 +652,10 @@ impl Printer<'_> {
     /// Returns a conversion of a value.
     fn cast(&mut self, id: ValueId, from: Kind, to: Kind) -> Text {
         let input = self.function.input(id, 0);
-        let from = if self.function.width(input) == 1 { Kind::Bool } else { from };
+        let is_truth = self.function.width(input) == 1;
+        // A signed bit is -1 where it is set; Metal's true is 1.
+        let is_negative = is_truth && from == Kind::Signed;
+        let from = if is_truth { Kind::Bool } else { from };
         self.casts += 1;
         let name = self.type_text(id, to);
         let mut text = if self.function.number(input).is_some() {
@@ -664,6 +667,12 @@ impl Printer<'_> {
         // A truth in memory counts as a byte.
         if text.kind == Kind::Bool {
             text.is_promoted = false;
+        }
+        if is_negative {
+            let mut negative = Text::new(format!("-{name}({})", text.text), p::UNARY, to);
+            let is_narrow = to.is_integer() && self.function.width(id) < 32 && self.function.lanes(id) == 1;
+            negative.is_promoted = is_narrow;
+            return negative;
         }
         Text::new(format!("{name}({})", text.text), p::POSTFIX, to)
     }

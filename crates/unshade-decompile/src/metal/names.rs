@@ -14,12 +14,12 @@ const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     NAN INFINITY MAXFLOAT";
 
 /// Names of Metal's library that `using namespace metal` brings, and that texts use.
-const LIBRARY: &str = "abs absdiff access acos acosh address addsat all any array as_type asin asinh atan atan2 atanh \
+const LIBRARY: &str = "_atomic abs absdiff access acos acosh address addsat all any array as_type asin asinh atan atan2 atanh \
     atomic atomic_int atomic_uint atomic_float atomic_bool bias bool2 bool3 bool4 ceil clamp clz constexpr coord copysign \
     cos cosh cospi cross ctz depth2d dfdx dfdy discard_fragment distance dot exp exp10 exp2 extract_bits fabs faceforward \
     fast fdim filter float2 float3 float4 floor fma fmax fmin fmod fract frexp fwidth gather gradient2d half2 half3 half4 \
     hadd ilogb insert_bits int2 int3 int4 isfinite isinf isnan isnormal ldexp length level log log10 log2 mad24 madhi \
-    madsat max max3 median3 mem_flags memory_order_relaxed min min3 mix modf mul24 mulhi nextafter normalize pow powr \
+    madsat matrix max max3 median3 mem_flags memory_order_relaxed min min3 mix modf mul24 mulhi nextafter normalize pow powr \
     popcount precise quad_all quad_any quad_ballot quad_broadcast rint reflect refract reverse_bits rhadd rotate round \
     rsqrt sampler saturate select sign signbit simd_all simd_any simd_ballot simd_broadcast simd_max simd_min simd_or \
     simd_product simd_shuffle simd_sum simd_vote simd_xor simdgroup_barrier simdgroup_load simdgroup_store \

@@ -246,3 +246,18 @@ fn entry_points_keep_their_names_for_pipelines() {
     let text = decompile(&code).text();
     assert!(text.contains("[[host_name(\"max\")]]\nkernel void max_2("), "{text}");
 }
+
+#[test]
+fn signed_bits_are_negative() {
+    let text = body(&kernel(
+        "  %set = icmp ugt i32 %index, 3
+  %all = sext i1 %set to i32
+  %number = sitofp i1 %set to float
+  %other = sitofp i32 %all to float
+  %sum = fadd float %number, %other
+  store float %sum, float addrspace(1)* %out
+  ret void",
+    ));
+    assert!(text.contains("-float(v0)"), "{text}");
+    assert!(text.contains("-int(v0)"), "{text}");
+}
