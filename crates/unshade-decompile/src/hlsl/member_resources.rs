@@ -14,7 +14,7 @@ use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, StructField};
 use crate::ir::shader::interface::{Resource, ShaderProgram, Shape};
 use crate::ir::{ResourceId, StructId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Resources with their names and types, by the structure that they are members of.
 #[derive(Clone, Debug, Default)]
@@ -26,14 +26,8 @@ pub(super) struct MemberResources {
 impl MemberResources {
     /// Finds those of a program. The texts of the resources are added to `texts`.
     pub(super) fn find(program: &ShaderProgram, texts: &mut FastMap<ResourceId, String>) -> Self {
-        let mut groups: BTreeMap<&str, Vec<(ResourceId, Vec<&str>)>> = BTreeMap::new();
-        for (id, resource) in program.resources.entries() {
-            if let Some((first, rest)) = resource.name.split_once('.') {
-                groups.entry(first).or_default().push((id, rest.split('.').collect()));
-            }
-        }
         let mut found = Self::default();
-        for (name, paths) in groups {
+        for (name, paths) in resource_struct::paths_of_variables(program) {
             let Some(field) = variable(program, name).filter(|_| is_member_name(name) && !is_function(name))
             else {
                 continue;

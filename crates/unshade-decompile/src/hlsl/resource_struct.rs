@@ -24,7 +24,7 @@ const CLASSES: [ResourceClass; 3] =
     [ResourceClass::ShaderResource, ResourceClass::UnorderedAccess, ResourceClass::Sampler];
 
 /// A resource and the parts of its path after the first.
-type Path<'p> = (ResourceId, Vec<&'p str>);
+pub(super) type Path<'p> = (ResourceId, Vec<&'p str>);
 
 /// A global variable that has resources.
 #[derive(Clone, Debug)]
@@ -51,14 +51,8 @@ impl ResourceVariable {
         names: &mut Names,
         texts: &mut FastMap<ResourceId, String>,
     ) -> Vec<Self> {
-        let mut groups: BTreeMap<&str, Vec<Path<'_>>> = BTreeMap::new();
-        for (id, resource) in program.resources.entries() {
-            if let Some((first, rest)) = resource.name.split_once('.') {
-                groups.entry(first).or_default().push((id, rest.split('.').collect()));
-            }
-        }
         let mut found = Vec::new();
-        for (name, mut paths) in groups {
+        for (name, mut paths) in paths_of_variables(program) {
             if let Some(ty) = variable_type(program, name, &mut paths)
                 && names.take_exactly(name)
             {
@@ -102,6 +96,17 @@ impl ResourceVariable {
         }
         lines.push(format!("{ty} {}{counts}{registers};", self.name));
     }
+}
+
+/// Returns the resources of each variable, which is the first part of their names.
+pub(super) fn paths_of_variables(program: &ShaderProgram) -> BTreeMap<&str, Vec<Path<'_>>> {
+    let mut variables: BTreeMap<&str, Vec<Path<'_>>> = BTreeMap::new();
+    for (id, resource) in program.resources.entries() {
+        if let Some((first, rest)) = resource.name.split_once('.') {
+            variables.entry(first).or_default().push((id, rest.split('.').collect()));
+        }
+    }
+    variables
 }
 
 fn binding(program: &ShaderProgram, id: ResourceId) -> Option<Binding> {
