@@ -1,7 +1,6 @@
 //! What the front ends for LLVM modules share: operators of instructions, predicates, the order of blocks.
 
-use crate::ir::Op;
-use crate::ir::ShaderOp;
+use crate::ir::{BlockId, End, Function, Op, ShaderOp};
 use unshade_llvm::body::FunctionBody;
 use unshade_llvm::instruction::Opcode;
 
@@ -81,6 +80,18 @@ pub(crate) fn float_comparison(predicate: u32) -> FloatTest {
         6 | 9 => FloatTest::Differ(predicate == 9),
         _ => FloatTest::Unordered(predicate != 8),
     }
+}
+
+/// Ends a block of a function with this many blocks. A branch to one that does not exist returns.
+pub(crate) fn end_block(function: &mut Function, block: BlockId, count: usize, end: End) {
+    let exists = end.successors().iter().all(|to| (to.number() as usize) < count);
+    let end = match end {
+        End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
+        _ if !exists => End::Return,
+        end => end,
+    };
+    end.each_successor(&mut |to| function.blocks[to].predecessors.push(block));
+    function.blocks[block].end = end;
 }
 
 /// Returns the reachable blocks of a body, each after those that dominate it.

@@ -5,7 +5,7 @@ use super::interface;
 use super::node;
 use super::options;
 use super::types::TypeReader;
-use crate::bitcode::{binary_operator, reverse_postorder};
+use crate::bitcode::{binary_operator, end_block, reverse_postorder};
 use crate::ir::hash::FastMap;
 use crate::ir::shader::data_type::{DataType, Packing, Scalar, StructField, StructType};
 use crate::ir::shader::interface::{
@@ -485,16 +485,7 @@ impl<'s, 'm, 'a, 'b> Lifter<'s, 'm, 'a, 'b> {
 
     /// Ends the current block.
     pub(super) fn end(&mut self, end: End) {
-        let block = self.block;
-        let count = self.body.blocks.len() as u32;
-        let exists = end.successors().iter().all(|to| to.number() < count);
-        let end = match end {
-            End::Branch { yes, no, .. } if yes == no => End::Goto(yes),
-            _ if !exists => End::Return,
-            end => end,
-        };
-        end.each_successor(&mut |to| self.function.blocks[to].predecessors.push(block));
-        self.function.blocks[block].end = end;
+        end_block(&mut self.function, self.block, self.body.blocks.len(), end);
     }
 
     /// Returns the width of a lane and the number of lanes of a type.
