@@ -126,6 +126,16 @@ pub struct Line {
     pub addresses: Vec<u32>,
 }
 
+/// Returns the text of lines.
+fn text_of(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&line.text);
+        text.push('\n');
+    }
+    text
+}
+
 /// A function as C.
 #[derive(Clone, Debug, Default)]
 pub struct Decompiled {
@@ -173,10 +183,7 @@ impl Decompiled {
         if !text.is_empty() {
             text.push('\n');
         }
-        for line in &self.lines {
-            text.push_str(&line.text);
-            text.push('\n');
-        }
+        text.push_str(&text_of(&self.lines));
         text
     }
 }

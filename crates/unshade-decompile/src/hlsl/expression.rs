@@ -54,7 +54,7 @@ impl Text {
 pub(super) const LANES: [char; 4] = ['x', 'y', 'z', 'w'];
 
 /// Binary operators: text, precedence, and whether the right operand must bind more tightly.
-const BINARY: &[(Op, &str, u8)] = &[
+pub(crate) const BINARY: &[(Op, &str, u8)] = &[
     (Op::Add, "+", p::SUM),
     (Op::Sub, "-", p::SUM),
     (Op::Mul, "*", p::PRODUCT),

@@ -110,12 +110,7 @@ impl Hlsl {
 
     /// Returns the whole text.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        for line in &self.lines {
-            text.push_str(&line.text);
-            text.push('\n');
-        }
-        text
+        crate::text_of(&self.lines)
     }
 }
 

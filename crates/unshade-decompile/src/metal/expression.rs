@@ -5,6 +5,7 @@
 
 use super::function::Printer;
 use super::spelling::{Kind, integer, kind, literal};
+use crate::hlsl::expression::BINARY;
 pub(super) use crate::hlsl::expression::precedence;
 use crate::ir::metal::types::ValueType;
 use crate::ir::{Lanes, Op, ShaderOp, TypeId, ValueId};
@@ -39,37 +40,6 @@ impl Text {
 
 /// The names of lanes.
 const LANES: [char; 4] = ['x', 'y', 'z', 'w'];
-
-/// Binary operators: text and precedence.
-const BINARY: &[(Op, &str, u8)] = &[
-    (Op::Add, "+", p::SUM),
-    (Op::Sub, "-", p::SUM),
-    (Op::Mul, "*", p::PRODUCT),
-    (Op::And, "&", p::AND),
-    (Op::Or, "|", p::OR),
-    (Op::Xor, "^", p::XOR),
-    (Op::Udiv, "/", p::PRODUCT),
-    (Op::Sdiv, "/", p::PRODUCT),
-    (Op::Urem, "%", p::PRODUCT),
-    (Op::Srem, "%", p::PRODUCT),
-    (Op::Equal, "==", p::EQUALITY),
-    (Op::NotEqual, "!=", p::EQUALITY),
-    (Op::Less, "<", p::RELATION),
-    (Op::LessEqual, "<=", p::RELATION),
-    (Op::SignedLess, "<", p::RELATION),
-    (Op::SignedLessEqual, "<=", p::RELATION),
-    (Op::BoolAnd, "&&", p::LOGIC_AND),
-    (Op::BoolOr, "||", p::LOGIC_OR),
-    (Op::BoolXor, "!=", p::EQUALITY),
-    (Op::FloatAdd, "+", p::SUM),
-    (Op::FloatSub, "-", p::SUM),
-    (Op::FloatMul, "*", p::PRODUCT),
-    (Op::FloatDiv, "/", p::PRODUCT),
-    (Op::FloatEqual, "==", p::EQUALITY),
-    (Op::FloatNotEqual, "!=", p::EQUALITY),
-    (Op::FloatLess, "<", p::RELATION),
-    (Op::FloatLessEqual, "<=", p::RELATION),
-];
 
 /// Comparisons, and their opposites.
 const OPPOSITES: [(&str, &str); 6] =
