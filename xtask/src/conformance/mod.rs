@@ -263,6 +263,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::MetalNative => metal::native::run(&metal::native::Options {
             sample: args.sample,
             sources: args.sources,
+            folders: &args.packages,
             failures: args.failures.as_deref(),
         }),
         Format::MetalSignatures => metal::signatures::run(),

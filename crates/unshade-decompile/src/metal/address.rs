@@ -12,6 +12,11 @@ impl Printer<'_> {
         if self.has_variable(pointer) {
             return Text::other(format!("*{}", self.name(pointer)), p::UNARY);
         }
+        self.computed_place(pointer)
+    }
+
+    /// Returns what a pointer points to by the operation that computes the pointer, also if a variable has it.
+    fn computed_place(&mut self, pointer: ValueId) -> Text {
         let function = self.function;
         let base = function.input(pointer, 0);
         match function.op(pointer) {
@@ -80,12 +85,10 @@ impl Printer<'_> {
         Text::other(format!("*({is_const}volatile {space} {name}*){text}"), p::UNARY)
     }
 
-    /// Returns an array that a pointer points to. Pointers in variables point to its first element.
+    /// Returns an array or a vector that a pointer points to.
     fn array(&mut self, pointer: ValueId) -> String {
-        let is_array = matches!(self.program.types.get(self.places.pointee[pointer]), ValueType::Array(..));
         match self.path(pointer) {
             Some(place) => place.wrapped(p::POSTFIX),
-            None if is_array => self.pointer(pointer).wrapped(p::POSTFIX),
             None => format!("({})", self.place(pointer).text),
         }
     }
@@ -236,11 +239,8 @@ impl Printer<'_> {
                 Text::other(self.array(function.input(pointer, 0)), p::POSTFIX)
             }
             Op::Element(_) | Op::Member(..) | Op::Symbol(_) | Op::Shader(ShaderOp::Argument) => {
-                let is_array =
-                    matches!(self.program.types.get(self.places.pointee[pointer]), ValueType::Array(..));
-                let place = self.place(pointer);
-                // Arrays decay to pointers to their first elements.
-                if is_array { place } else { Text::other(format!("&{}", place.wrapped(p::UNARY)), p::UNARY) }
+                let place = self.computed_place(pointer);
+                Text::other(format!("&{}", place.wrapped(p::UNARY)), p::UNARY)
             }
             Op::Reinterpret => self.pointer_cast(pointer),
             Op::Select => {
@@ -295,8 +295,9 @@ impl Printer<'_> {
             return None;
         }
         let (space, _) = types.pointee(self.function.values[pointer].ty)?;
-        let name = super::declaration::alias(&self.naming.type_name(types, pointee, false));
-        self.used.aliases.insert(name.clone());
+        let ty = self.naming.type_name(types, pointee, false);
+        let name = super::declaration::alias(&ty);
+        self.used.aliases.insert(name.clone(), ty);
         let is_const = self.places.is_const[pointer] && space != AddressSpace::Constant;
         let is_const = if is_const { "const " } else { "" };
         Some(format!("{is_const}{} {name}*", super::spelling::space(space)))

@@ -5,7 +5,7 @@ use super::spelling::{kind, literal};
 use crate::ir::TypeId;
 use crate::ir::metal::interface::{FunctionKind, Global, GlobalKind, Initial, MetalFunction, MetalProgram};
 use crate::ir::metal::types::{AddressSpace, TypeTable, ValueType};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The most numbers on a line of an initial value.
 const NUMBERS: usize = 16;
@@ -18,8 +18,8 @@ pub(super) struct UsedTypes {
     seen: BTreeSet<u32>,
     /// Numbers of variables.
     pub(super) globals: BTreeSet<usize>,
-    /// Types of memory that other types share.
-    pub(super) aliases: BTreeSet<String>,
+    /// Names of types of memory that other types share, with the types.
+    pub(super) aliases: BTreeMap<String, String>,
     /// Headers of the library.
     pub(super) includes: BTreeSet<&'static str>,
 }
@@ -157,7 +157,7 @@ impl Naming {
 
     fn declare_field(&self, types: &TypeTable, ty: TypeId, name: &str) -> String {
         match types.pointee(ty) {
-            Some((space, pointee)) => format!("{} {name}", self.pointer_name(types, space, pointee, false)),
+            Some((space, pointee)) => self.declare_pointer(types, space, pointee, false, name),
             None => self.declare(types, ty, name),
         }
     }
@@ -318,24 +318,18 @@ impl Naming {
                 format!("{is_const}{} {target}& {name}{attribute}", super::spelling::space(space))
             }
             Some((space, pointee)) => {
-                format!("{} {name}{attribute}", self.pointer_name(types, space, pointee, is_const))
+                format!("{}{attribute}", self.declare_pointer(types, space, pointee, is_const, name))
             }
             None => format!("{} {name}{attribute}", self.type_name(types, parameter.ty, false)),
         }
     }
 }
 
-/// The end of the names of types that may share memory with other types.
-const ALIAS: &str = "_alias";
-
 /// Returns the name of a type that may share memory with other types.
-pub(super) fn alias(name: &str) -> String {
-    format!("{name}{ALIAS}")
-}
-
-/// Returns the type that such a name stands for.
-pub(super) fn alias_of(name: &str) -> &str {
-    name.strip_suffix(ALIAS).unwrap_or(name)
+pub(super) fn alias(ty: &str) -> String {
+    let words: Vec<&str> = ty.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    format!("{}_alias", words.join("_"))
 }
 
 /// Returns whether members of a structure would not follow each other without being packed.

@@ -789,6 +789,7 @@ impl Printer<'_> {
             .into_iter()
             .enumerate()
             .map(|(index, part)| match (part, &base) {
+                (Some(part), _) if self.is_list(part) => self.list(part),
                 (Some(part), _) => {
                     let kind = self.member_kind(ty, index).unwrap_or(Kind::Other);
                     let kind = if kind.is_integer() { kind } else { self.kind_of(part) };
@@ -804,6 +805,19 @@ impl Printer<'_> {
             })
             .collect();
         Text::other(format!("{name}{{{}}}", texts.join(", ")), p::POSTFIX)
+    }
+
+    /// Returns whether a member is an array that is put together: members have no constructors.
+    fn is_list(&self, id: ValueId) -> bool {
+        let is_array = matches!(self.program.types.get(self.function.values[id].ty), ValueType::Array(..));
+        let is_built = matches!(self.function.op(id), Op::Aggregate | Op::WithMember(_));
+        is_array && is_built && !self.has_variable(id)
+    }
+
+    /// Returns such an array as a list in braces.
+    fn list(&mut self, id: ValueId) -> String {
+        let text = self.aggregate(id).text;
+        text.split_once('{').map_or_else(|| text.clone(), |(_, list)| format!("{{{list}"))
     }
 
     fn invocation(&mut self, id: ValueId, callee: crate::ir::CalleeId) -> Text {

@@ -90,7 +90,11 @@ pub(super) fn print(
         let found = program.functions.iter().position(|other| other.name == name);
         found.map(|found| read_only[found].clone()).unwrap_or_default()
     };
-    let own = places::read_only(info, &program.types, &of_callee);
+    // Functions that are declared before have their parameters' types already.
+    let own = match read_only[index].is_empty() {
+        true => places::read_only(info, &program.types, &of_callee),
+        false => read_only[index].clone(),
+    };
     read_only[index].clone_from(&own);
     let places = Places::new(program, info, &function, &own);
     let signs = signs::find(&function, &used, &places);
@@ -304,9 +308,9 @@ impl Printer<'_> {
                 let name = self.names.take(if local.name.is_empty() { "local" } else { &local.name });
                 let declared = match types.pointee(local.ty) {
                     Some((space, pointee)) => {
-                        format!("{} {name}", self.naming.pointer_name(types, space, pointee, false))
+                        self.naming.declare_pointer(types, space, pointee, false, &name)
                     }
-                    None => self.naming.declare(types, local.ty, &name),
+                    None => self.naming.declare(types, self.naming.unwrapped(types, local.ty), &name),
                 };
                 self.local_lines.push(format!("{declared};"));
                 name
@@ -392,7 +396,7 @@ impl Printer<'_> {
     fn declaration(&mut self, id: ValueId, name: &str) -> String {
         let class = self.variables.of(id);
         let kind = self.kind_of(class);
-        format!("{} {name}", self.type_text(class, kind))
+        super::spelling::named(&self.type_text(class, kind), name)
     }
 
     // Statements.

@@ -5,6 +5,7 @@
 //! | `bounds` | conditions of counted loops |
 //! | `places` | what pointers point to, and whether it may be written |
 //! | `signs` | signs of integers |
+//! | `handles` | types of textures that helper functions take |
 //! | `declaration` | structures, variables, parameters and results with their attributes |
 //! | `function` | functions: statements |
 //! | `expression` | expressions, with conversions between numbers |
@@ -22,6 +23,7 @@ mod bounds;
 mod declaration;
 mod expression;
 mod function;
+mod handles;
 mod names;
 mod operation;
 mod places;
@@ -109,14 +111,21 @@ fn simplify(function: &mut MetalFunction) {
 /// Prints a program that a front end lifted.
 pub fn print(mut program: MetalProgram) -> Metal {
     program.functions.iter_mut().for_each(simplify);
+    let order = print_order(&program);
+    handles::name(&mut program, &order);
     let mut names = Names::global();
     let naming = declaration::Naming::new(&program, &mut names);
     let mut metal = Metal { unknown: program.missing.clone(), ..Metal::default() };
     let mut bodies: Vec<Line> = Vec::new();
     let mut read_only: Vec<Vec<bool>> = vec![Vec::new(); program.functions.len()];
     let mut extras: Vec<Vec<&'static str>> = vec![Vec::new(); program.functions.len()];
+    let early = called_early(&program, &order);
+    for &index in &early {
+        read_only[index] = vec![false; program.functions[index].parameters.len()];
+        bodies.push(line(&naming.prototype(&program, index, &[])));
+    }
     let mut used = declaration::UsedTypes::default();
-    for index in print_order(&program) {
+    for index in order {
         let function = &program.functions[index];
         if !bodies.is_empty() {
             bodies.push(line(""));
@@ -138,6 +147,9 @@ pub fn print(mut program: MetalProgram) -> Metal {
             unknown: printed.unknown.len(),
         });
         metal.unknown.extend(printed.unknown);
+        if early.contains(&index) && !extras[index].is_empty() {
+            metal.unknown.push("what the hardware knows, in a recursive function".into());
+        }
     }
     let mut head = vec![line("#include <metal_stdlib>")];
     head.extend(used.includes.iter().map(|name| line(&format!("#include <{name}>"))));
@@ -146,8 +158,7 @@ pub fn print(mut program: MetalProgram) -> Metal {
         head.extend([line("#pragma METAL fp math_mode(fast)"), line("")]);
     }
     // Memory that is accessed as two types.
-    head.extend(used.aliases.iter().map(|name| {
-        let plain = declaration::alias_of(name);
+    head.extend(used.aliases.iter().map(|(name, plain)| {
         line(&format!("typedef {plain} {name} __attribute__((may_alias));"))
     }));
     if !used.aliases.is_empty() {
@@ -186,6 +197,20 @@ fn print_order(program: &MetalProgram) -> Vec<usize> {
         }
     }
     order
+}
+
+/// Returns the functions that one before them in the order calls: functions that call each other.
+fn called_early(program: &MetalProgram, order: &[usize]) -> BTreeSet<usize> {
+    let mut printed = vec![false; program.functions.len()];
+    let mut early = BTreeSet::new();
+    for &index in order {
+        printed[index] = true;
+        let called = program.functions[index].function.callees.iter();
+        let called =
+            called.filter_map(|callee| program.functions.iter().position(|other| other.name == callee.name));
+        early.extend(called.filter(|callee| !printed[*callee] && !program.functions[*callee].is_declared));
+    }
+    early
 }
 
 fn line(text: &str) -> Line {

@@ -11,7 +11,7 @@ const KEYWORDS: &str = "alignas alignof and and_eq asm auto bitand bitor bool br
     template this thread_local throw true try typedef typeid typename union unsigned using virtual void volatile \
     wchar_t while xor xor_eq device constant threadgroup thread threadgroup_imageblock ray_data object_data kernel vertex \
     fragment intersection visible mesh object half bfloat uchar ushort uint ulong size_t metal main \
-    NAN INFINITY MAXFLOAT";
+    NAN INFINITY MAXFLOAT __func__ __FUNCTION__ __PRETTY_FUNCTION__ __FILE__ __LINE__ __METAL_VERSION__";
 
 /// Names of Metal's library that `using namespace metal` brings, and that texts use.
 const LIBRARY: &str = "_atomic abs absdiff access acos acosh address addsat all any array as_type asin asinh atan atan2 atanh \
@@ -24,7 +24,13 @@ const LIBRARY: &str = "_atomic abs absdiff access acos acosh address addsat all 
     rsqrt sampler saturate select sign signbit simd_all simd_any simd_ballot simd_broadcast simd_max simd_min simd_or \
     simd_product simd_shuffle simd_sum simd_vote simd_xor simdgroup_barrier simdgroup_load simdgroup_store \
     simdgroup_matrix sin sincos sinh sinpi smoothstep sqrt step subsat tan tanh tanpi texture2d threadgroup_barrier \
-    trunc uint2 uint3 uint4 vec";
+    trunc uint2 uint3 uint4 vec \
+    add_const add_cv add_pointer add_volatile alignment_of bool_constant common_type conditional conditional_t decay \
+    declval enable_if enable_if_t extent false_type forward index_sequence integer_sequence integral_constant \
+    invoke_result is_array is_base_of is_class is_const is_convertible is_empty is_enum is_floating_point is_function \
+    is_integral is_member_pointer is_pointer is_reference is_same is_same_v is_scalar is_signed is_union is_unsigned \
+    is_void make_index_sequence make_integer_sequence make_signed make_unsigned numeric_limits rank remove_const \
+    remove_cv remove_extent remove_pointer remove_reference remove_volatile swap true_type underlying_type void_t";
 
 /// The names of the library, one by one.
 static LIBRARY_WORDS: std::sync::LazyLock<BTreeSet<&'static str>> =

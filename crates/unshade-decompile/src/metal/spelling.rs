@@ -91,6 +91,17 @@ pub(super) fn handle(types: &TypeTable, pointee: TypeId) -> Option<&'static str>
     HANDLES.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
+/// Where the name of a pointer to rows of an array is.
+const ROWS: &str = "(*)";
+
+/// Returns the declaration of a name with the text of a type.
+pub(super) fn named(ty: &str, name: &str) -> String {
+    match ty.split_once(ROWS) {
+        Some((element, counts)) => format!("{element}(*{name}){counts}"),
+        None => format!("{ty} {name}"),
+    }
+}
+
 impl Naming {
     /// Returns the text of a type; integers without a sign are signed if so said.
     pub(super) fn type_name(&self, types: &TypeTable, ty: TypeId, is_signed: bool) -> String {
@@ -149,6 +160,14 @@ impl Naming {
         })
     }
 
+    /// Returns the type of a variable of a thread: what an atomic variable holds, as threads share none of theirs.
+    pub(super) fn unwrapped(&self, types: &TypeTable, ty: TypeId) -> TypeId {
+        match (self.atomic_name(types, ty), types.structure(ty)) {
+            (Some(_), Some(structure)) => structure.fields.first().map_or(ty, |field| field.ty),
+            _ => ty,
+        }
+    }
+
     /// Returns the name of a matrix, which is a structure with an array of columns.
     pub(super) fn matrix_name(&self, types: &TypeTable, ty: TypeId) -> Option<String> {
         let structure = types.structure(ty)?;
@@ -172,18 +191,28 @@ impl Naming {
             return handle.into();
         }
         let is_const = is_const && address_space != AddressSpace::Constant;
-        let target = match types.get(pointee) {
-            // Pointers to whole arrays point to their elements.
-            ValueType::Array(..) => {
-                let mut element = pointee;
-                while let ValueType::Array(inner, _) = types.get(element) {
-                    element = inner;
-                }
-                self.type_name(types, element, false)
-            }
-            _ => self.type_name(types, pointee, false),
-        };
-        format!("{}{} {target}*", if is_const { "const " } else { "" }, space(address_space))
+        let is_const = if is_const { "const " } else { "" };
+        let mut element = pointee;
+        let mut counts = String::new();
+        while let ValueType::Array(inner, count) = types.get(element) {
+            counts.push_str(&format!("[{count}]"));
+            element = inner;
+        }
+        let target = self.type_name(types, element, false);
+        let star = if counts.is_empty() { "*".to_owned() } else { format!(" {ROWS}{counts}") };
+        format!("{is_const}{} {target}{star}", space(address_space))
+    }
+
+    /// Returns the declaration of a pointer.
+    pub(super) fn declare_pointer(
+        &self,
+        types: &TypeTable,
+        address_space: AddressSpace,
+        pointee: TypeId,
+        is_const: bool,
+        name: &str,
+    ) -> String {
+        named(&self.pointer_name(types, address_space, pointee, is_const), name)
     }
 
     /// Returns a declaration of a name.

@@ -180,6 +180,7 @@ impl Rotated {
                     let like = function.values[phi];
                     let variable = function.raw(Op::Phi, like.width, front, like.address, &[first, last]);
                     function.with_lanes(variable, like.lanes);
+                    function.with_type(variable, like.ty);
                     function.blocks[front].phis.push(variable);
                     variable
                 }

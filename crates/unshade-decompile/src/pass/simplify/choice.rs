@@ -26,6 +26,8 @@ pub(super) fn select_of_phi(function: &mut Function, graph: &Graph, id: ValueId)
     inputs[kept] = function.input(phi, kept);
     let value = function.values[phi];
     let new = function.raw(Op::Phi, value.width, block, value.address, &inputs);
+    function.with_lanes(new, value.lanes);
+    function.with_type(new, value.ty);
     function.blocks[block].phis.push(new);
     Some(new)
 }

@@ -170,6 +170,16 @@ fn modules_in(folder: &Path, set: &str) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
+/// Returns every `step`-th kernel of the libraries and modules below folders.
+pub(super) fn of_folders(folders: &[PathBuf], step: usize) -> Result<Vec<Case>> {
+    let mut cases = Vec::new();
+    for folder in folders {
+        let set = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        cases.extend(modules_in(folder, &set)?.into_iter().step_by(step));
+    }
+    Ok(cases)
+}
+
 /// Returns a function as a case.
 fn case(library: &Library<'_>, function: &Function<'_>, set: &str) -> Option<Case> {
     let module = library.module(function).ok()??.bytes().to_vec();

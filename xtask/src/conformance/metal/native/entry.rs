@@ -46,10 +46,11 @@ fn parameters<'s>(source: &'s str, name: &str) -> Option<Vec<&'s str>> {
     Some(split(&rest[..end], ',').into_iter().map(str::trim).filter(|one| !one.is_empty()).collect())
 }
 
-/// Returns the first attribute of a parameter.
+/// Returns the first attribute of a parameter, without the function constant that decides whether it is there.
 fn attribute(parameter: &str) -> Option<&str> {
     let (_, rest) = parameter.split_once("[[")?;
-    Some(rest.split_once("]]")?.0.trim())
+    let (attributes, _) = rest.split_once("]]")?;
+    Some(attributes.split(',').next()?.trim())
 }
 
 fn is_slot(slot: &Slot, attribute: &str) -> bool {
@@ -66,7 +67,7 @@ mod tests {
     use super::super::module::Slot;
     use super::by_attributes;
 
-    const SOURCE: &str = "kernel void k(\n    device float* a [[buffer(2)]],\n    uint n [[threads_per_simdgroup]],\n    \
+    const SOURCE: &str = "kernel void k(\n    device float* a [[buffer(2), function_constant(c)]],\n    uint n [[threads_per_simdgroup]],\n    \
                           threadgroup float* t [[threadgroup(0)]])\n{\n}\n";
 
     #[test]

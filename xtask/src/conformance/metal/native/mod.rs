@@ -14,8 +14,8 @@
 //! | numbers | that are written and compared |
 //!
 //! With `--sources` the kernels are those of `air` in UNSHADE_CORPUS and of MLX's wheel, and their true sources, and faults
-//! are planted ([`planted`]) to see whether they are found. Without, the kernels are those of all packages, and the program's
-//! `decompile` (UNSHADE_PROGRAM names another) writes the source.
+//! are planted ([`planted`]) to see whether they are found. Without, the kernels are those of all packages, or of the folders
+//! of `--packages`, and the program's `decompile` (UNSHADE_PROGRAM names another) writes the source.
 
 mod cases;
 mod decompiled;
@@ -57,6 +57,8 @@ pub(crate) struct Options<'o> {
     pub(crate) sample: Option<usize>,
     /// The true sources instead of decompiled texts.
     pub(crate) sources: bool,
+    /// Folders of libraries and modules instead of all packages.
+    pub(crate) folders: &'o [PathBuf],
     pub(crate) failures: Option<&'o Path>,
 }
 
@@ -143,9 +145,10 @@ pub(crate) fn run(options: &Options<'_>) -> Result<()> {
 }
 
 fn run_in(tools: &Tools, options: &Options<'_>, step: usize, folder: &Path) -> Result<()> {
-    let (cases, decompiler) = match options.sources {
-        true => (cases::with_sources(tools, step)?, None),
-        false => (cases::of_packages(step)?, Some(Decompiler::build()?)),
+    let (cases, decompiler) = match options {
+        Options { sources: true, .. } => (cases::with_sources(tools, step)?, None),
+        Options { folders: [], .. } => (cases::of_packages(step)?, Some(Decompiler::build()?)),
+        Options { folders, .. } => (cases::of_folders(folders, step)?, Some(Decompiler::build()?)),
     };
     println!("{} kernels", cases.len());
     let files = |number: usize| Files { folder: folder.to_owned(), number };
