@@ -38,6 +38,7 @@
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
 //! | [`placement`] | where variables are declared |
+//! | `tidy` | what people write shorter |
 //! | [`counted`] | loops that count |
 //! | [`named`] | names and types of the source code, from debugging information |
 //! | [`structure`] | statements from blocks |
@@ -75,6 +76,7 @@ pub mod sass;
 pub mod schedule;
 pub mod shader;
 pub mod structure;
+mod tidy;
 pub mod types;
 pub mod variables;
 

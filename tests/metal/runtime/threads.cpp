@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "../include/host/runtime.h"
+#include "alignment.h"
 
 namespace {
 constexpr unsigned LANES = 32;
@@ -71,7 +72,12 @@ void start() {
   siglongjmp(escape, 1);
 }
 
-void on_signal(int signal) {
+void on_signal(int signal, siginfo_t *info, void *context) {
+  // Addresses that are not aligned have no page.
+  if (signal == SIGSEGV && info->si_code == SI_KERNEL) {
+    auto code = static_cast<ucontext_t *>(context)->uc_mcontext.gregs[REG_RIP];
+    if (allow_any_address(reinterpret_cast<unsigned char *>(code))) return;
+  }
   fail(signal == SIGALRM || signal == SIGVTALRM ? "does not end"
        : signal == SIGFPE                       ? "divides by zero"
        : signal == SIGILL || signal == SIGTRAP  ? "reaches a trap"
@@ -88,8 +94,8 @@ void watch_signals() {
   stack.ss_size = sizeof room;
   sigaltstack(&stack, nullptr);
   struct sigaction action = {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_ONSTACK | SA_NODEFER;
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_ONSTACK | SA_NODEFER | SA_SIGINFO;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGVTALRM}) sigaction(signal, &action, nullptr);
 }
 

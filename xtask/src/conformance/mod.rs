@@ -19,6 +19,7 @@ mod naga;
 mod nv;
 mod sass;
 mod sleigh;
+mod statements;
 mod vkd3d_text;
 mod witness;
 
@@ -171,6 +172,8 @@ enum Format {
     MetalLink,
     /// Run all verbs on changed Metal libraries and modules.
     MetalMutants,
+    /// Compare decompiled kernels with their true sources: statements, loops, arguments, vectors.
+    MetalReadability,
     /// Run kernels on the host: their modules, beside their true or decompiled source.
     MetalNative,
     /// Compare signatures from metadata with the reflections of Metal libraries.
@@ -266,6 +269,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             folders: &args.packages,
             failures: args.failures.as_deref(),
         }),
+        Format::MetalReadability => metal::native::readability::run(args.sample),
         Format::MetalSignatures => metal::signatures::run(),
         Format::MetalStructs => metal::structs::run(),
         Format::Metallib => metallib::run(),

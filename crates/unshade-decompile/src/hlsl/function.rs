@@ -9,7 +9,7 @@ use super::names::Names;
 use super::sequence::Element;
 use super::signature::{self, Interface};
 use super::spelling::Helper;
-use super::{scopes, source_names, tidy};
+use super::{scopes, source_names};
 use crate::Line;
 use crate::counted;
 use crate::edges;
@@ -25,6 +25,7 @@ use crate::schedule::{self, Schedule, TopTested};
 use crate::shader::kinds::{self, Kind};
 use crate::shader::users::Users;
 use crate::structure::{Condition, LoopKind, Statement, Structurer};
+use crate::tidy;
 use crate::variables::Variables;
 use std::collections::BTreeSet;
 

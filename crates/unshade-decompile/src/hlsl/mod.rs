@@ -8,7 +8,6 @@
 //! | `function` | functions: statements |
 //! | `loops` | loops that count |
 //! | `scopes` | declarations where variables are set first |
-//! | `tidy` | what people write shorter |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
 //! | `offsets` | where members of constant buffers lie |
@@ -63,7 +62,6 @@ mod source_names;
 mod spelling;
 mod stage;
 mod state;
-mod tidy;
 mod words;
 
 use crate::Line;

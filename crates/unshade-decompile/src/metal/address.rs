@@ -149,6 +149,8 @@ impl Printer<'_> {
             indices.insert(0, function.input(base, 1));
             base = function.input(base, 0);
         }
+        // Numbers are last, as people write them, and so that a sum does not begin with a sign.
+        indices.sort_by_key(|index| function.number(*index).is_some());
         let text = match indices[..] {
             [index] => self.index(index),
             _ => {
@@ -221,9 +223,11 @@ impl Printer<'_> {
             Op::Constant(_) | Op::Undefined => Text::other("nullptr", p::POSTFIX),
             Op::Offset(_) => {
                 let (base, index) = self.offset(pointer);
-                let operator = if index.starts_with('-') { "-" } else { "+" };
-                let index = index.trim_start_matches('-');
-                let index = if index.contains(' ') { format!("({index})") } else { index.to_owned() };
+                let (operator, index) = match index.strip_prefix('-') {
+                    Some(rest) if !index.contains(' ') => ("-", rest.to_owned()),
+                    _ if index.contains(' ') => ("+", format!("({index})")),
+                    _ => ("+", index),
+                };
                 Text::other(format!("{base} {operator} {index}"), p::SUM)
             }
             Op::Shader(ShaderOp::Argument) if !self.is_reference(pointer) => {

@@ -260,12 +260,13 @@ impl Naming {
             })
             .collect();
         let head = self.head(program, function, &self.functions[index]);
-        // Functions of the compiler have names that are no identifiers.
-        let label = match function.name.contains('.') {
-            true => format!(" __asm(\"{}\")", function.name.escape_debug()),
-            false => String::new(),
+        // Functions of the compiler have names that are no identifiers. Those of other modules have their symbols.
+        let (linkage, label) = match (function.is_declared, is_intrinsic(&function.name)) {
+            (true, true) => ("", format!(" __asm(\"{}\")", function.name.escape_debug())),
+            (true, false) => ("extern \"C\" ", String::new()),
+            (false, _) => ("", String::new()),
         };
-        format!("{head}({}){label};", parameters.join(", "))
+        format!("{linkage}{head}({}){label};", parameters.join(", "))
     }
 
     /// Returns attributes, result and name of a function.
@@ -323,6 +324,11 @@ impl Naming {
             None => format!("{} {name}{attribute}", self.type_name(types, parameter.ty, false)),
         }
     }
+}
+
+/// Returns whether a function is one of the compiler, whose meaning it knows by the name.
+pub(super) fn is_intrinsic(name: &str) -> bool {
+    name.contains('.')
 }
 
 /// Returns the name of a type that may share memory with other types.

@@ -829,7 +829,7 @@ impl Printer<'_> {
             return Text::other("unknown()", p::POSTFIX);
         };
         let target = &program.functions[index];
-        if target.is_declared {
+        if target.is_declared && super::declaration::is_intrinsic(name) {
             self.unknown.push(format!("the function {name}"));
         }
         let arguments: Vec<String> = (0..function.inputs(id).len())

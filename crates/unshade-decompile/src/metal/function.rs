@@ -18,6 +18,7 @@ use crate::pass;
 use crate::placement::{self, Scopes};
 use crate::schedule::{self, Schedule};
 use crate::structure::{Condition, LoopKind, Statement, Structurer, continues};
+use crate::tidy;
 use crate::variables::Variables;
 
 pub(super) use super::places::Places;
@@ -195,6 +196,7 @@ impl Printer<'_> {
         lines.append(&mut self.lines);
         lines.push(plain("}".into()));
         counted::declare_counters(&mut lines, &self.counters);
+        tidy::shorten_steps(&mut lines);
         lines
     }
 

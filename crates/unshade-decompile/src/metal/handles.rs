@@ -20,7 +20,9 @@ pub(super) fn name(program: &mut MetalProgram, order: &[usize]) {
                 continue;
             }
             let name = &function.callees[callee].name;
-            let Some(callee) = program.functions.iter().position(|other| other.name == *name) else { continue };
+            let Some(callee) = program.functions.iter().position(|other| other.name == *name) else {
+                continue;
+            };
             for (number, input) in function.inputs(id).iter().enumerate() {
                 let argument = argument(function, function.resolve(*input));
                 let parameter = argument.and_then(|number| program.functions[caller].parameters.get(number));

@@ -158,9 +158,11 @@ pub fn print(mut program: MetalProgram) -> Metal {
         head.extend([line("#pragma METAL fp math_mode(fast)"), line("")]);
     }
     // Memory that is accessed as two types.
-    head.extend(used.aliases.iter().map(|(name, plain)| {
-        line(&format!("typedef {plain} {name} __attribute__((may_alias));"))
-    }));
+    head.extend(
+        used.aliases
+            .iter()
+            .map(|(name, plain)| line(&format!("typedef {plain} {name} __attribute__((may_alias));"))),
+    );
     if !used.aliases.is_empty() {
         head.push(line(""));
     }

@@ -149,6 +149,10 @@ impl Printer<'_> {
             let reference = inputs.take()?;
             arguments.push(self.any(reference, 0));
         }
+        let gradients = match stem {
+            "sample_texture_grad" => Some((inputs.take()?, inputs.take()?, inputs.take()?)),
+            _ => None,
+        };
         let mut offset = None;
         if !kind.is_cube {
             let has_offset = inputs.take()?;
@@ -173,7 +177,16 @@ impl Printer<'_> {
             }
             return Some(arguments);
         }
-        if let (Some(is_level), Some(number)) = (inputs.take(), inputs.take()) {
+        if let Some((x, y, least)) = gradients {
+            let [x, y] = [x, y].map(|gradient| self.value(gradient, Kind::Float, 0));
+            let name = match kind {
+                TextureKind { is_cube: true, .. } => "gradientcube",
+                TextureKind { coordinates: 3, .. } => "gradient3d",
+                _ => "gradient2d",
+            };
+            arguments.push(format!("{name}({x}, {y})"));
+            self.least_level(least, &mut arguments);
+        } else if let (Some(is_level), Some(number)) = (inputs.take(), inputs.take()) {
             match function.number(is_level) {
                 Some(0) if self.is_zero(number) => {}
                 Some(is_level) => {
@@ -183,19 +196,23 @@ impl Printer<'_> {
                 }
                 None => return None,
             }
-            if let Some(least) = inputs.take()
-                && function.width(least) == 32
-                && matches!(self.scalar_of(least), ValueType::Float(_))
-                && !self.is_zero(least)
-            {
-                let least = self.value(least, Kind::Float, 0);
-                arguments.push(format!("min_lod_clamp({least})"));
+            if let Some(least) = inputs.take() {
+                self.least_level(least, &mut arguments);
             }
         }
         if let Some(offset) = offset {
             arguments.push(self.value(offset, Kind::Signed, 0));
         }
         Some(arguments)
+    }
+
+    /// Appends the least level of detail, if there is one.
+    fn least_level(&mut self, least: ValueId, arguments: &mut Vec<String>) {
+        let is_float = matches!(self.scalar_of(least), ValueType::Float(_));
+        if is_float && self.function.width(least) == 32 && !self.is_zero(least) {
+            let least = self.value(least, Kind::Float, 0);
+            arguments.push(format!("min_lod_clamp({least})"));
+        }
     }
 
     /// Appends coordinates of texels, with face and array index.

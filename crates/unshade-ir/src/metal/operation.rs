@@ -248,6 +248,7 @@ pub const ROWS: &[Row] = &[
     row("discard_fragment", "discard_fragment", Changes, "-", ""),
     // Textures. Their inputs depend on the kind of texture.
     row("sample_texture", "sample", Reads, "a", "hh"),
+    row("sample_texture_grad", "sample", Reads, "a", "hh"),
     row("sample_depth", "sample", Reads, "f", "hh"),
     row("sample_compare_depth", "sample_compare", Reads, "f", "hh"),
     row("gather_texture", "gather", Reads, "a", "hh"),
@@ -309,10 +310,11 @@ impl MetalOp {
         let texture = TEXTURE_STEMS
             .iter()
             .find(|stem| name.strip_prefix(**stem).is_some_and(|rest| rest.starts_with('_')));
-        if let Some(stem) = texture
-            && !name.contains("_grad")
-        {
-            return Self::by_stem(stem, class_of(name));
+        match texture {
+            Some(stem) if !name.contains("_grad") => return Self::by_stem(stem, class_of(name)),
+            // Of the depth kinds and with compare, too.
+            Some(&"sample_texture") => return Self::by_stem("sample_texture_grad", class_of(name)),
+            _ => {}
         }
         Self::with_types(name, Class::Plain)
     }
@@ -395,6 +397,7 @@ mod tests {
         assert_eq!(found("atomic.fence"), Some(("atomic.fence", Class::Plain)));
         assert_eq!(found("simd_shuffle_xor.u.i32"), Some(("simd_shuffle_xor", Class::Unsigned)));
         assert_eq!(found("sample_texture_2d.v4f32"), Some(("sample_texture", Class::Plain)));
+        assert_eq!(found("sample_texture_cube_grad.v4f32"), Some(("sample_texture_grad", Class::Plain)));
         assert_eq!(found("read_texture_cube.u.v4i32"), Some(("read_texture", Class::Unsigned)));
         assert_eq!(found("no_such_function.f32"), None);
     }

@@ -8,6 +8,7 @@
 //! | `decompile` | none: counts of what has a form in Metal |
 //! | `link` | the libraries themselves; `llvm-nm` |
 //! | `native` | the modules themselves, compiled and run on the host |
+//! | `native::readability` | the true sources of kernels |
 //! | `mutants` | a changed file neither crashes the program nor takes more time or memory than the real one |
 //!
 //! Libraries are those that were carved from the packages, and `metallib/` in UNSHADE_CORPUS. A check prints counts, and fails

@@ -26,6 +26,7 @@ mod llvm_text;
 mod lower;
 mod module;
 mod planted;
+pub(in super::super) mod readability;
 mod report;
 mod tools;
 

@@ -35,7 +35,7 @@ const SOURCE: [&str; 13] = [
 const PREPROCESS: [&str; 6] = ["-x", "c++", "-E", "-P", "-nostdinc", "-DHOST_MACROS_ONLY"];
 
 /// The files of the runtime.
-const RUNTIME: [&str; 4] = ["main.cpp", "memory.cpp", "threads.cpp", "air.cpp"];
+const RUNTIME: [&str; 5] = ["main.cpp", "memory.cpp", "alignment.cpp", "threads.cpp", "air.cpp"];
 
 /// The tools.
 pub(super) struct Tools {

@@ -47,7 +47,7 @@ fn words_of(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Shortens the text of a function. Values that have no effects are those of the variables `pure`.
-pub(super) fn run(lines: &mut Vec<Line>, pure: &BTreeSet<String>) {
+pub(crate) fn run(lines: &mut Vec<Line>, pure: &BTreeSet<String>) {
     let mut words = Words::of(lines);
     remove_unread(lines, pure, &mut words);
     inline_last_names(lines, &words);
@@ -115,7 +115,7 @@ fn joined(declared: &str, next: &str, words: &Words) -> Option<String> {
 }
 
 /// Writes `x = x + y` as `x += y`, where `y` is one operand.
-fn shorten_steps(lines: &mut [Line]) {
+pub(crate) fn shorten_steps(lines: &mut [Line]) {
     for line in lines {
         let statement = line.text.trim_start();
         if let Some(text) = step(statement) {
