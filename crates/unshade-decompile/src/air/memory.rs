@@ -4,6 +4,7 @@ use super::function::Lifter;
 use super::types::same;
 use crate::ir::metal::interface::Local;
 use crate::ir::metal::types::{AddressSpace, ValueType};
+use crate::ir::metal::{Class, MetalOp};
 use crate::ir::{Op, Space, TypeId, ValueId};
 use unshade_llvm::ValueId as LlvmValue;
 use unshade_llvm::instruction::Instruction;
@@ -19,14 +20,32 @@ impl Lifter<'_, '_, '_, '_> {
         count: LlvmValue,
     ) -> ValueId {
         let mut ty = same(ty);
-        if let Some(count) = self.integer(count).filter(|count| *count != 1) {
-            ty = self.shared.program.types.intern(ValueType::Array(ty, count));
+        match self.integer(count) {
+            Some(1) => {}
+            Some(count) => ty = self.shared.program.types.intern(ValueType::Array(ty, count)),
+            None => return self.allocate(ty, count, same(instruction.ty)),
         }
         let name = self.body.value_name(instruction.result);
         let name = String::from_utf8_lossy(name).into_owned();
         self.locals.push(Local { name, ty });
         let symbol = format!("l{}", self.locals.len() - 1);
         self.symbol(&symbol, same(instruction.ty))
+    }
+
+    /// Returns a pointer to as many values of a type as a value says.
+    fn allocate(&mut self, ty: TypeId, count: LlvmValue, result: TypeId) -> ValueId {
+        let size = self.shared.program.types.size(ty);
+        let count_type = self.type_of(count);
+        let mut bytes = self.value(count);
+        if size != 1 {
+            let width = self.function.width(bytes);
+            let size = self.function.constant(size, width);
+            bytes = self.add(Op::Mul, count_type, &[bytes, size]);
+        }
+        match MetalOp::by_stem("allocate", Class::Plain) {
+            Some(op) => self.add(Op::Metal(op), result, &[bytes]),
+            None => self.unlifted("memory of a size that is computed", result),
+        }
     }
 
     pub(super) fn load(

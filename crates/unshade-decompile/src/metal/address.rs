@@ -322,7 +322,6 @@ impl Printer<'_> {
         if matches!(self.function.op(id), Op::Constant(_) | Op::Undefined) {
             return "nullptr".into();
         }
-        let wanted = types.pointee(wanted).map_or(wanted, |found| found.1);
         self.used.add(types, wanted);
         let is_const = self.places.is_const[id];
         let own = self.naming.pointer_name(types, space, self.places.pointee[id], is_const);

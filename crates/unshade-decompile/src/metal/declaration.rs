@@ -16,6 +16,9 @@ pub(super) struct UsedTypes {
     /// Numbers of structures, in the order in which they are declared.
     structs: Vec<(u32, TypeId)>,
     seen: BTreeSet<u32>,
+    /// Vectors that have more lanes than those of the library, and structures whose members nothing knows.
+    wide: BTreeSet<TypeId>,
+    opaque: BTreeSet<TypeId>,
     /// Numbers of variables.
     pub(super) globals: BTreeSet<usize>,
     /// Names of types of memory that other types share, with the types.
@@ -35,6 +38,12 @@ impl UsedTypes {
             return;
         }
         match types.get(ty) {
+            ValueType::Vector(_, lanes) if lanes > 4 && lanes != 64 => {
+                self.wide.insert(ty);
+            }
+            ValueType::Named(_) if super::spelling::handle(types, ty).is_none() => {
+                self.opaque.insert(ty);
+            }
             ValueType::Array(inner, _) | ValueType::Vector(inner, _) | ValueType::Pointer(_, inner) => {
                 self.add_at(types, inner, depth + 1);
             }
@@ -123,6 +132,11 @@ impl Naming {
     ) -> Vec<String> {
         let mut lines = Vec::new();
         let types = &program.types;
+        lines.extend(used.wide.iter().flat_map(|ty| self.wide_vectors(types, *ty)));
+        lines.extend(used.opaque.iter().map(|ty| format!("struct {};", self.type_name(types, *ty, false))));
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
         for &(number, ty) in &used.structs {
             if self.library_name(types, ty).is_some() {
                 continue;

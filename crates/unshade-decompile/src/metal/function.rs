@@ -616,7 +616,11 @@ impl Printer<'_> {
             (wanted @ (Kind::Signed | Kind::Unsigned), Kind::Signed | Kind::Unsigned) => {
                 self.value(value, wanted, 0)
             }
-            _ => self.pointer_as(value, self.places.pointee[pointer], 0),
+            _ => {
+                let stored = self.places.pointee[pointer];
+                let pointee = self.program.types.pointee(stored).map_or(stored, |found| found.1);
+                self.pointer_as(value, pointee, 0)
+            }
         };
         self.line(&format!("{target} = {text};"));
     }

@@ -239,6 +239,11 @@ impl Printer<'_> {
                 return Text::other(format!("{name}({value})"), p::POSTFIX);
             }
             stem if stem.starts_with("atomic.") => return self.atomic(id, op, kind),
+            "allocate" => {
+                let size = self.exact(function.input(id, 0), Kind::Unsigned);
+                let ty = self.type_text(id, own);
+                return Text::other(format!("({ty}){}({size})", row.name), p::UNARY);
+            }
             "is_function_constant_defined" => {
                 let place = self.place(function.input(id, 0)).text;
                 return Text::new(format!("is_function_constant_defined({place})"), p::POSTFIX, Kind::Bool);

@@ -91,6 +91,11 @@ pub(super) fn handle(types: &TypeTable, pointee: TypeId) -> Option<&'static str>
     HANDLES.iter().find(|row| row.0 == name).map(|row| row.1)
 }
 
+/// Returns the name of a vector that has more lanes than those of the library.
+fn wide_vector(scalar: &str, lanes: u16) -> String {
+    format!("vector_{scalar}_{lanes}")
+}
+
 /// Where the name of a pointer to rows of an array is.
 const ROWS: &str = "(*)";
 
@@ -121,7 +126,7 @@ impl Naming {
                 format!("{}{lanes}", self.type_name(types, element, is_signed))
             }
             ValueType::Vector(element, lanes) => {
-                format!("vec<{}, {lanes}>", self.type_name(types, element, is_signed))
+                wide_vector(&self.type_name(types, element, is_signed), lanes)
             }
             ValueType::Array(element, count) => {
                 format!("array<{}, {count}>", self.type_name(types, element, is_signed))
@@ -137,6 +142,18 @@ impl Naming {
             }
             ValueType::Function | ValueType::Unknown => "void".into(),
         }
+    }
+
+    /// Returns the declarations of a vector that has more lanes than those of the library.
+    pub(super) fn wide_vectors(&self, types: &TypeTable, ty: TypeId) -> Vec<String> {
+        let ValueType::Vector(element, lanes) = types.get(ty) else { return Vec::new() };
+        let mut scalars = [false, true].map(|is_signed| self.type_name(types, element, is_signed)).to_vec();
+        scalars.dedup();
+        let declared = scalars.into_iter().map(|scalar| {
+            let name = wide_vector(&scalar, lanes);
+            format!("typedef {scalar} {name} __attribute__((ext_vector_type({lanes})));")
+        });
+        declared.collect()
     }
 
     /// Returns the name of a type of the library that is a structure with one member.
@@ -200,7 +217,11 @@ impl Naming {
         }
         let target = self.type_name(types, element, false);
         let star = if counts.is_empty() { "*".to_owned() } else { format!(" {ROWS}{counts}") };
-        format!("{is_const}{} {target}{star}", space(address_space))
+        // Of a pointer, what is before it belongs to what it points to.
+        match types.get(element) {
+            ValueType::Pointer(..) => format!("{target} {is_const}{}{star}", space(address_space)),
+            _ => format!("{is_const}{} {target}{star}", space(address_space)),
+        }
     }
 
     /// Returns the declaration of a pointer.

@@ -238,6 +238,8 @@ pub const ROWS: &[Row] = &[
     // Memory.
     row("copy_memory", "", Changes, "-", "ppm"),
     row("set_memory", "", Changes, "-", "pam"),
+    // Memory of the thread, in bytes: tensors have sizes that functions of the compiler know.
+    row("allocate", "__builtin_alloca", Changes, "p", "u"),
     // Matrices of a simdgroup.
     row("simdgroup_matrix_8x8_init_diag", "", Pure, "x", "f"),
     row("simdgroup_matrix_8x8_init_filled", "", Pure, "x", "f"),

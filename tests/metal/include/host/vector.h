@@ -206,6 +206,18 @@ constexpr bool host_is_scalar = is_arithmetic_v<T> || __is_enum(T);
     };                    \
   };
 
+// A vector with more lanes than those of the library, of a type that the host's compiler has no vectors of.
+template <class T, int N>
+struct alignas(N * sizeof(T)) wide_vector {
+  T e[N];
+  wide_vector() = default;
+  wide_vector(T value) {
+    for (T &lane : e) lane = value;
+  }
+  T &operator[](int index) { return e[index]; }
+  T operator[](int index) const { return e[index]; }
+};
+
 template <class T>
 struct alignas(2 * sizeof(T)) vec<T, 2> {
   static constexpr int N = 2;

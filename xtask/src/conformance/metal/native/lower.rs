@@ -32,7 +32,23 @@ pub(super) fn lower(source: &str) -> Lowered {
     lowering.attributes();
     let all = 0..lowering.tokens.len();
     lowering.scope(all);
-    Lowered { text: lowering.tokens.concat(), instances: lowering.instances }
+    Lowered { text: wide_vectors(&lowering.tokens.concat()), instances: lowering.instances }
+}
+
+/// Replaces vectors of a type that is a class on the host.
+fn wide_vectors(text: &str) -> String {
+    let lines = text.split_inclusive('\n').map(|line| {
+        let declared =
+            line.strip_prefix("typedef bfloat ").and_then(|rest| rest.split_once(" __attribute__"));
+        let lanes = declared.and_then(|(name, _)| Some((name, name.rsplit_once('_')?.1)));
+        match lanes {
+            Some((name, lanes)) if line.contains("ext_vector_type") => {
+                format!("typedef wide_vector<bfloat, {lanes}> {name};\n")
+            }
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect()
 }
 
 /// Splits a text into words, numbers, strings, lines of the preprocessor, single characters, and what is between them.
@@ -412,6 +428,10 @@ mod tests {
         assert_eq!(
             text("[[kernel]] void f(threadgroup int* x [[threadgroup(0)]]);"),
             " void f(threadgroup int* x );"
+        );
+        assert_eq!(
+            text("typedef bfloat vector_bfloat_8 __attribute__((ext_vector_type(8)));\n"),
+            "typedef wide_vector<bfloat, 8> vector_bfloat_8;\n"
         );
         let constant = "constant bool b [[function_constant(3)]];";
         assert_eq!(text(constant), "constant bool b = host_function_constant{3};");
