@@ -38,6 +38,7 @@ pub(crate) fn cargo() -> Command {
 
 /// Runs the same command in a release build of this program.
 pub(crate) fn run_in_release() -> Result<()> {
+    eprintln!("runs in a release build of xtask, which takes minutes unless it is there already");
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")));
     command.args(["run", "--quiet", "--release", "--manifest-path"]).arg(root().join("xtask/Cargo.toml"));
     let status = command.arg("--").args(env::args_os().skip(1)).status().context("cannot start cargo")?;
