@@ -150,7 +150,12 @@ impl Printer<'_> {
             arguments.push(self.any(reference, 0));
         }
         let gradients = match stem {
-            "sample_texture_grad" => Some((inputs.take()?, inputs.take()?, inputs.take()?)),
+            "sample_texture_grad" => {
+                let (x, y) = (inputs.take()?, inputs.take()?);
+                // Older versions of AIR have no least level.
+                let has_least = inputs.all.get(inputs.at).is_some_and(|next| function.width(*next) == 32);
+                Some((x, y, if has_least { inputs.take() } else { None }))
+            }
             _ => None,
         };
         let mut offset = None;
@@ -185,7 +190,9 @@ impl Printer<'_> {
                 _ => "gradient2d",
             };
             arguments.push(format!("{name}({x}, {y})"));
-            self.least_level(least, &mut arguments);
+            if let Some(least) = least {
+                self.least_level(least, &mut arguments);
+            }
         } else if let (Some(is_level), Some(number)) = (inputs.take(), inputs.take()) {
             match function.number(is_level) {
                 Some(0) if self.is_zero(number) => {}

@@ -19,7 +19,7 @@ use statement::{Gotos, choice, choice_of, ends, into_breaks, leaves, shaped};
 use std::cmp::Reverse;
 
 /// Maximum nesting depth of statements; deeper ones are placed after the rest and reached by `goto`.
-const MAX_NESTING: usize = 60;
+const MAX_NESTING: usize = 150;
 
 /// Maximum number of statements of a block that is duplicated instead of a `goto`.
 const MAX_REPEATED: usize = 4;
