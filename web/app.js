@@ -320,11 +320,13 @@ class App {
   light(origin, fresh) {
     const { range, line } = this.state;
     const also = this.also.of === range ? this.also.ranges : [];
+    const isCode = origin instanceof Column && (origin.pane === 'assembly' || origin.pane === 'raw');
+    const what = isCode ? 'instruction' : 'bytes';
     this.hex.light(range, origin !== this.hex, also);
-    this.first.light(range, origin !== this.first && !(fresh && line !== null), also).then((found) => {
+    this.first.light(range, origin !== this.first && !(fresh && line !== null), also, what).then((found) => {
       if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
-    if (this.twoColumns) this.second.light(range, origin !== this.second, also);
+    if (this.twoColumns) this.second.light(range, origin !== this.second, also, what);
     this.describe(range, origin !== this.outline);
   }
 

@@ -15,7 +15,7 @@ import { nothing } from './rows.js';
 
 /** The labels of panes. */
 const LABELS = /** @type {Record<string, string>} */ ({
-  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
+  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
 });
 
 /** @param {string} pane */
@@ -127,11 +127,12 @@ export class Column {
    * @param {Range | null} range
    * @param {boolean} reveal
    * @param {Range[]} also
+   * @param {string} what what was selected
    * @returns {Promise<number | undefined>} the line of the first byte
    */
-  light(range, reveal, also) {
+  light(range, reveal, also, what) {
     this.graph.light(range);
-    return this.listing.light(range, reveal, also);
+    return this.listing.light(range, reveal, also, what);
   }
 
   /** @param {string} text */

@@ -18,6 +18,9 @@ const HOVER_DELAY = 500;
 /** Token kinds with a colour of their own. */
 const COLOURED = new Set(['keyword', 'type', 'function', 'variable', 'register', 'label', 'attribute', 'number', 'string', 'address', 'comment', 'punctuation']);
 
+/** Listings that say so if nothing in them comes from what is selected. */
+const DECOMPILED = new Set(['c', 'hlsl', 'metal']);
+
 /**
  * Returns the nodes for a line's tokens.
  * @param {Token[]} tokens
@@ -97,7 +100,8 @@ export class Listing {
     });
     this.element = h('div', { class: 'listing-host' }, this.box.element);
     this.over = h('div', { class: 'over' });
-    this.element.append(this.over);
+    this.note = h('div', { class: 'listing-note', role: 'status' });
+    this.element.append(this.over, this.note);
     /** @type {Pages<Line>} */
     this.pages = new Pages({
       size: PAGE,
@@ -129,6 +133,7 @@ export class Listing {
     this.cursor = -1;
     this.pages.clear();
     this.over.replaceChildren();
+    this.note.textContent = '';
     const from = line === null ? 0 : Math.floor(line / PAGE) * PAGE;
     try {
       /** @type {import('./protocol.js').ListingPart} */
@@ -157,6 +162,7 @@ export class Listing {
   /** Shows nothing. */
   clear() {
     this.controller.abort();
+    this.note.textContent = '';
     this.subject = null;
     this.pages.clear();
     this.box.reset(0);
@@ -169,19 +175,26 @@ export class Listing {
    * @param {Range | null} range
    * @param {boolean} reveal whether to scroll to them
    * @param {Range[]} [also]
+   * @param {string} [what] what was selected
    */
-  async light(range, reveal, also = []) {
+  async light(range, reveal, also = [], what = 'bytes') {
     this.range = range;
     this.lit = range ? [range, ...also] : [];
+    this.note.textContent = '';
     this.box.refresh();
     if (!range || !reveal || !this.subject) return;
     const subject = this.subject;
     try {
-      const { line } = await this.api.call({ query: 'line_at', ...subject, offset: range[0] }, this.controller.signal);
-      if (line !== undefined && this.subject === subject && this.range === range) {
+      // The first byte of a record of bitcode may be the last one of the record before.
+      const offset = range[1] - range[0] > 2 ? range[0] + 1 : range[0];
+      const { line } = await this.api.call({ query: 'line_at', ...subject, offset }, this.controller.signal);
+      if (this.subject !== subject || this.range !== range) return undefined;
+      if (line !== undefined) {
         this.box.virtual.show(line, 'center');
         return line;
       }
+      if (DECOMPILED.has(subject.pane)) this.note.textContent = what === 'instruction'
+        ? 'No line is from the selected instruction: it is part of others, or does nothing.' : 'No line is from the selected bytes.';
     } catch (error) {
       if (!aborted(error)) this.say(String(/** @type {any} */ (error).message));
     }

@@ -1,8 +1,10 @@
 //! The fuzz targets: one function per file in `fuzz/fuzz_targets`. Each accepts any bytes and must return.
 
 mod llvm;
+mod metal;
 
 pub use llvm::llvm_text;
+pub use metal::metal_source;
 
 use crate::dxcontainers;
 use crate::encoder::Encoder;
@@ -900,6 +902,7 @@ pub const ALL: &[Target] = &[
     ("bitcode_build", bitcode_build),
     ("llvm_text", llvm_text),
     ("bitcode_write", bitcode_write),
+    ("metal_source", metal_source),
     ("dxcontainer", dxcontainer),
     ("dxil", dxil),
     ("dxil_build", dxil_build),

@@ -52,6 +52,10 @@ fn seeds(target: &str) -> Vec<Seed> {
         "bitcode" | "bitcode_file" | "bitcode_tree" | "bitcode_write" => {
             AIR.iter().map(|module| words(module.to_vec())).collect()
         }
+        "metal_source" => {
+            let texts = llvm_texts().into_iter().take(AIR.len()).map(|text| (text, Vec::new()));
+            texts.chain(AIR.iter().map(|module| words(module.to_vec()))).collect()
+        }
         "link" => {
             AIR.iter().map(|module| words(module.to_vec())).chain(fixtures().map(|f| f.build())).collect()
         }

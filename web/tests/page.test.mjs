@@ -311,6 +311,35 @@ for (const name of ['compute.dxbc', 'fxc_ps_5_1.dxbc']) {
   });
 }
 
+test('decompiled Metal beside the assembly', async () => {
+  const hash = '#file=vertex_fragment.metallib&item=0&pane=metal&side=assembly';
+  const { page, close } = await openPage([TWO], { hash });
+  await page.locator('.column-first .t-keyword', { hasText: /^vertex$/ }).waitFor();
+  await page.locator('.column-first .t-attribute', { hasText: 'metal_stdlib' }).waitFor();
+  const line = page.locator('.column-first .line.has-bytes').first();
+  await line.click();
+  await litBytes(page);
+  await page.locator('.column-second .line.lit').first().waitFor();
+  assert.ok(await line.evaluate((node) => node.classList.contains('lit')));
+  // And vice versa.
+  await page.locator('.column-first .line').first().click();
+  await page.waitForFunction(() => !document.querySelector('.line.lit'));
+  await page.locator('.column-second .line', { hasText: 'ret ' }).click();
+  await page.locator('.column-first .line.lit', { hasText: 'return' }).waitFor();
+  await close();
+});
+
+test('an instruction that left nothing in decompiled Metal', async () => {
+  const hash = '#file=reduce.bc&pane=metal&side=assembly';
+  const { page, close } = await openPage([fixture('air/reduce.bc')], { hash });
+  await page.locator('.column-first .t-keyword', { hasText: /^if$/ }).first().waitFor();
+  await page.locator('.column-second .line', { hasText: 'br label' }).first().click();
+  await page.locator('.column-first .listing-note', { hasText: 'No line is from the selected instruction' }).waitFor();
+  await page.locator('.column-first .line.has-bytes').first().click();
+  await page.waitForFunction(() => document.querySelector('.column-first .listing-note')?.textContent === '');
+  await close();
+});
+
 test('names in the graph of LLVM link to their definition', async () => {
   const { page, close } = await openPage([fixture('air/reduce.bc')], { hash: '#file=reduce.bc&pane=graph&side=assembly' });
   await page.locator('.column-first .block').nth(1).waitFor();

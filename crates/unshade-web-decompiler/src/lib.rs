@@ -22,7 +22,8 @@ pub fn set_tables(tables: Function) {
     unshade::sass::isa::set_loader(read_tables);
 }
 
-/// Decompiles the function of a symbol of a cubin, or a shader, which has no symbol. The first byte is at offset `base`.
+/// Decompiles the function of a symbol of a cubin, a shader, which has no symbol, or a module of bitcode, whose number is the
+/// symbol. The first byte is at offset `base`.
 /// Returns JSON for `unshade-web`.
 #[wasm_bindgen]
 pub fn decompile(program: &[u8], base: f64, symbol: Option<u32>) -> String {

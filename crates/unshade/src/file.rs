@@ -20,14 +20,14 @@
 //! Everything here is made of [`carve`] and of what each format answers, [`Program`]; whoever needs more
 //! than text gets that from [`ProgramRef::contents`].
 
+mod source;
+
 use crate::carve::format::Format;
 use crate::carve::{self, Condition, Find, FindPath, Limits};
-use crate::decompile;
 use crate::disassembly::{ModuleOptions, Unit, print_module, token_program};
 use crate::nv_units::{self, FunctionPlace, Nvidia, function_places, with_unit_of};
 use crate::program::{
-    self, Card, Code, CodeRequest, ExtractKind, Form, InOrder, ModuleGroup, Program, Row, Verb, Verdict,
-    VerifyDepth, format_of, refusal,
+    self, Card, Code, CodeRequest, Form, InOrder, ModuleGroup, Program, Row, Verdict, VerifyDepth,
 };
 use crate::sass_listing::{self, SassOptions};
 use crate::select::{Selection, Selector};
@@ -37,15 +37,13 @@ use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
 use unshade_core::{Diagnostics, Error, ErrorKind, Escaped, Result, TokenSink};
-use unshade_decompile::Options;
 use unshade_llvm::Module;
 use unshade_llvm::print::{self, PrintOptions};
 
+pub use source::{Source, SourceOrigin, SourceText};
+
 /// Maximum number of bytes of unpacked programs that a file holds.
 const MAX_UNPACKED: usize = 2 << 30;
-
-/// Maximum number of bytes of the sources of a function.
-const MAX_SOURCE: usize = 256 << 20;
 
 /// Opens a file and finds the GPU programs in it. A file without any has no programs, which is not an error.
 ///
@@ -334,46 +332,6 @@ pub struct Listing {
     pub diagnostics: Diagnostics,
 }
 
-/// Where a source comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SourceOrigin {
-    /// The program carries it.
-    Embedded,
-    /// It is made from machine code.
-    Decompiled,
-}
-
-/// The source of a function.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
-    /// Where it comes from.
-    pub origin: SourceOrigin,
-    /// Its files; at least one.
-    pub files: Vec<SourceText>,
-}
-
-/// A file of source.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceText {
-    /// Its path, which comes from the program and must not be trusted.
-    pub path: String,
-    /// Its text. What is not UTF-8 is replaced.
-    pub text: String,
-}
-
-/// Writes the files; if there are several, each after a comment with its path.
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for file in &self.files {
-            if self.files.len() > 1 {
-                writeln!(f, "// {}", Escaped(file.path.as_bytes()))?;
-            }
-            f.write_str(&file.text)?;
-        }
-        Ok(())
-    }
-}
-
 impl<'f> Function<'f> {
     /// Returns the program that it is in.
     pub fn program(&self) -> &ProgramRef<'f> {
@@ -519,87 +477,6 @@ impl<'f> Function<'f> {
         });
         diagnostics.append(faults);
         Ok(())
-    }
-
-    /// Returns its source: C for the machine code of Kepler chips, otherwise the source that the program carries.
-    ///
-    /// # Errors
-    /// The program carries none and is not decompiled; the hint says why.
-    pub fn source(&self) -> Result<Source> {
-        let program = self.program.contents()?;
-        let everything = Selection::default();
-        let request = CodeRequest { selection: &everything, part: None, path: "" };
-        let source = match program.code(&request, &mut Diagnostics::new()) {
-            Code::Machine(nvidia) => self.machine_source(nvidia),
-            _ => self.embedded_source(program),
-        };
-        source.map_err(|error| self.program.within(error))
-    }
-
-    /// Decompiles a function of a cubin; of PTX its text is the source.
-    fn machine_source(&self, nvidia: &Nvidia<'_>) -> Result<Source> {
-        let place = self.place.ok_or_else(|| self.fault("it has no place in the program"))?;
-        let (mut diagnostics, mut faults) = (Diagnostics::new(), Diagnostics::new());
-        let mut source = None;
-        with_unit_of(nvidia, place, &mut diagnostics, &mut |unit| match unit {
-            nv_units::Unit::Cubin(cubin) => {
-                let wanted = |one: &unshade_nv::function::Function<'_>| Some(one.index) == place.index;
-                decompile::cubin(cubin, &wanted, &Options::default(), &mut faults, &mut |one| {
-                    let text = one.result.map(|decompiled| decompiled.text());
-                    let text = text.map_err(|fault| self.fault(format!("can't be decompiled: {fault}")));
-                    source = Some(text.map(|text| (SourceOrigin::Decompiled, "cu", text)));
-                });
-            }
-            nv_units::Unit::Ptx(ptx) => {
-                let text = String::from_utf8_lossy(ptx.text()).into_owned();
-                source = Some(Ok((SourceOrigin::Embedded, "ptx", text)));
-            }
-            nv_units::Unit::Unread => {}
-        });
-        diagnostics.append(faults);
-        let (origin, extension, text) = match source {
-            Some(source) => source?,
-            None => {
-                let first = diagnostics.iter().next().map(|diagnostic| diagnostic.error.clone());
-                return Err(first.unwrap_or_else(|| {
-                    self.fault("is not decompiled by itself")
-                        .hint("it is part of the C of the functions that call it")
-                }));
-            }
-        };
-        let path = format!("{}.{extension}", self.name());
-        Ok(Source { origin, files: vec![SourceText { path, text }] })
-    }
-
-    fn embedded_source(&self, program: &dyn Program) -> Result<Source> {
-        let mut diagnostics = Diagnostics::new();
-        let (mut files, mut size) = (Vec::new(), 0_usize);
-        // The libraries of a universal file all have a function of this index.
-        let prefix = if self.slice.is_empty() { String::new() } else { format!("{}/", self.slice) };
-        let _ = program.extract(&self.selection(), &[ExtractKind::Source], &mut diagnostics, &mut |one| {
-            let Some(path) = one.path.strip_prefix(&prefix) else { return ControlFlow::Continue(()) };
-            size = size.saturating_add(one.data.len());
-            if size > MAX_SOURCE {
-                return ControlFlow::Break(());
-            }
-            let path = path.strip_prefix("sources/").unwrap_or(path).to_owned();
-            files.push(SourceText { path, text: String::from_utf8_lossy(one.data).into_owned() });
-            ControlFlow::Continue(())
-        });
-        if size > MAX_SOURCE {
-            let error = Error::without_offset(ErrorKind::Limit, "its sources unpack to too much");
-            return Err(error.expected(format!("at most {MAX_SOURCE} bytes")).within(self.label()));
-        }
-        if files.is_empty() {
-            let first = diagnostics.iter().next().map(|diagnostic| diagnostic.error.clone());
-            let error = first.unwrap_or_else(|| self.fault("the program carries no source"));
-            if error.advice().is_some() {
-                return Err(error);
-            }
-            let reason = refusal(format_of(&self.program.0.find), Verb::Decompile);
-            return Err(error.hint(reason.unwrap_or("`unshade decompile` decompiles whole programs")));
-        }
-        Ok(Source { origin: SourceOrigin::Embedded, files })
     }
 
     fn selection(&self) -> Selection {

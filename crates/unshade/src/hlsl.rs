@@ -24,9 +24,8 @@ pub mod compare;
 mod layout;
 pub mod target;
 
-use std::collections::BTreeMap;
-use std::ops::Range;
-use unshade_core::{Diagnostics, Error, ErrorKind, Result};
+pub use crate::instruction_bytes::InstructionBytes;
+use unshade_core::{Error, ErrorKind, Result};
 use unshade_decompile::hlsl;
 pub use unshade_decompile::hlsl::Hlsl;
 use unshade_decompile::ir::shader::interface::{ShaderFunction, ShaderProgram};
@@ -34,9 +33,6 @@ use unshade_decompile::{d3d9, dxbc, dxil};
 use unshade_dxbc::d3d9::Program;
 use unshade_dxcontainer::Container;
 use unshade_dxcontainer::dxil::main_part;
-use unshade_dxcontainer::program::bitcode;
-use unshade_llvm::Module;
-use unshade_llvm::source_map::SourceMap;
 
 /// Decompiles the program of a container. Of a library, the functions that are `wanted` by number and name, and those that they call.
 ///
@@ -125,83 +121,4 @@ fn select(program: &mut ShaderProgram, wanted: &dyn Fn(usize, &str) -> bool) {
     }
     let mut keep = keep.into_iter();
     program.functions.retain(|_| keep.next() == Some(true));
-}
-
-/// Finds the instructions that lines of HLSL come from in the file.
-#[derive(Debug)]
-pub struct InstructionBytes {
-    /// The bytes of each instruction, by the number of its function and its address.
-    ranges: BTreeMap<(u32, u32), Range<u64>>,
-}
-
-impl InstructionBytes {
-    /// Maps the program of a container. The ranges are offsets of the file that the container was parsed for.
-    ///
-    /// # Errors
-    /// If there is no program in it, or it can't be read.
-    pub fn of_container(container: &Container<'_>) -> Result<Self> {
-        if let Some(part) = main_part(container) {
-            let (_, program) = bitcode(part.data)?;
-            return Ok(Self::of_module(&Module::parse(program.rest(), program.base())?));
-        }
-        let part = target::token_part(container);
-        let part =
-            part.ok_or_else(|| Error::without_offset(ErrorKind::BadValue, "the container has no program"))?;
-        let program = unshade_dxbc::decode(part.data, &mut Diagnostics::new())?;
-        let tokens = program.instructions.iter().map(|one| (one.position, one.size_in_tokens()));
-        Ok(Self::of_tokens(part.data.base(), tokens))
-    }
-
-    /// Maps a program of shader model 1, 2 or 3, whose first byte is at offset `base`.
-    ///
-    /// # Errors
-    /// If the program can't be read.
-    pub fn of_direct3d9(data: &[u8], base: u64) -> Result<Self> {
-        let program = Program::parse(data)?;
-        let tokens = program.instructions.iter().map(|one| (one.position, one.size_in_tokens()));
-        Ok(Self::of_tokens(base, tokens))
-    }
-
-    fn of_module(module: &Module<'_>) -> Self {
-        let mut map = SourceMap::new(module);
-        let mut ranges = BTreeMap::new();
-        for (index, _) in module.functions_with_bodies() {
-            let Ok(body) = module.body(index) else { continue };
-            map.add(module, &body);
-            let function = index as u32;
-            let addresses = 0..body.instructions.len() as u32;
-            ranges.extend(addresses.map(|address| ((function, address), map.instruction(function, address))));
-        }
-        Self { ranges }
-    }
-
-    /// Maps tokens from their positions and sizes.
-    fn of_tokens(base: u64, instructions: impl Iterator<Item = (u32, u64)>) -> Self {
-        let ranges = instructions.map(|(position, size)| {
-            let start = base.saturating_add(u64::from(position).saturating_mul(4));
-            ((0, position.saturating_mul(4)), start..start.saturating_add(size.saturating_mul(4)))
-        });
-        Self { ranges: ranges.collect() }
-    }
-
-    /// Returns the bytes that each line comes from, neighbours together.
-    pub fn of_lines(&self, hlsl: &Hlsl) -> Vec<Vec<Range<u64>>> {
-        let mut all = vec![Vec::new(); hlsl.lines.len()];
-        for function in &hlsl.functions {
-            for line in function.lines.clone() {
-                let (Some(line), Some(found)) = (hlsl.lines.get(line), all.get_mut(line)) else { continue };
-                let ranges = line.addresses.iter().filter_map(|at| self.ranges.get(&(function.number, *at)));
-                ranges.for_each(|range| join(found, range));
-            }
-        }
-        all
-    }
-}
-
-/// Appends a range; one that continues the last one, or shares a byte with it, extends it.
-pub(crate) fn join(ranges: &mut Vec<Range<u64>>, range: &Range<u64>) {
-    match ranges.last_mut() {
-        Some(last) if (last.start..=last.end).contains(&range.start) => last.end = last.end.max(range.end),
-        _ => ranges.push(range.clone()),
-    }
 }

@@ -91,6 +91,7 @@ pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
 pub mod hlsl;
+mod instruction_bytes;
 pub mod library_check;
 pub mod link;
 pub mod load_check;

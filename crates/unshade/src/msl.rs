@@ -19,6 +19,9 @@
 //! # Ok::<(), unshade_core::Error>(())
 //! ```
 
+mod folder;
+
+pub use folder::{MetalFolder, folder};
 use unshade_decompile::ir::metal::interface::MetalProgram;
 pub use unshade_decompile::metal::{Metal, PrintedFunction};
 use unshade_decompile::{air, metal};

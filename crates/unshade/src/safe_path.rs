@@ -4,7 +4,7 @@
 //! path, no drive letter or device name of Windows, no reserved character, and no two names that differ only in case.
 //! Each path says whether it was changed, so that callers can report it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use unshade_core::escape::is_plain;
 
@@ -34,6 +34,8 @@ pub struct SafePaths {
     taken: HashSet<String>,
     /// Every folder of an assigned path, case-folded and exact.
     folders: HashSet<String>,
+    /// The next number of a file whose path, case-folded, was taken: many may have the same.
+    next: HashMap<String, u32>,
 }
 
 /// A path that is safe to write to.
@@ -89,10 +91,10 @@ impl SafePaths {
             prefix = format!("{candidate}/");
         }
         let mut candidate = format!("{prefix}{name}");
-        let mut number = 2;
+        let next = self.next.entry(fold(&candidate)).or_insert(2);
         while self.taken.contains(&fold(&candidate)) || self.folders.contains(&fold(&candidate)) {
-            candidate = format!("{prefix}{}", numbered(&name, number));
-            number += 1;
+            candidate = format!("{prefix}{}", numbered(&name, *next));
+            *next += 1;
         }
         self.taken.insert(fold(&candidate));
         SafePath { renamed: candidate != wanted, path: PathBuf::from(candidate) }

@@ -57,7 +57,7 @@ fn edit_library() {
     let program = file.programs().next().unwrap();
     let functions = program.functions().unwrap();
     assert_eq!((functions.len(), functions[0].name()), (1, name));
-    assert!(functions[0].source().is_err());
+    assert_eq!(functions[0].source().unwrap().origin, unshade::file::SourceOrigin::Decompiled);
     assert!(!program.verify().unwrap().diagnostics.has_errors());
 }
 

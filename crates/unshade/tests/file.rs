@@ -114,11 +114,31 @@ fn sources_are_decompiled_or_embedded_or_refused() {
     assert!(!embedded.is_empty());
     assert!(embedded.iter().all(|source| source.origin == SourceOrigin::Embedded));
 
+    let file = open("metallib/vertex_fragment.metallib");
+    assert!(decompiled(&functions(&file)[0]).starts_with("#include <metal_stdlib>\n"));
+    let file = open("dxcontainer/compute.dxbc");
+    assert!(decompiled(&functions(&file)[0]).contains("[numthreads("));
+
+    // Of bitcode, the function by itself; one without code has no source.
     let file = open("air/reduce.bc");
-    let error = functions(&file)[0].source().unwrap_err();
+    let (declared, defined): (Vec<_>, Vec<_>) =
+        functions(&file).into_iter().partition(|function| function.kind() == "declaration");
+    assert!(decompiled(&defined[0]).contains("void reduce("));
+    let error = declared[0].source().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.path().next().unwrap().ends_with("reduce.bc"), "{error}");
-    assert!(error.advice().is_some());
+}
+
+/// Returns the decompiled text of a function, after a check that its lines have bytes of the program.
+fn decompiled(function: &Function<'_>) -> String {
+    let source = function.source().unwrap();
+    assert_eq!((source.origin, source.files.len()), (SourceOrigin::Decompiled, 1));
+    let file = &source.files[0];
+    assert_eq!(file.text.lines().count(), file.ranges.len());
+    assert!(file.ranges.iter().any(|ranges| !ranges.is_empty()), "{}", file.text);
+    let size = function.program().bytes().len() as u64;
+    assert!(file.ranges.iter().flatten().all(|range| range.start < range.end && range.end <= size));
+    file.text.clone()
 }
 
 #[test]

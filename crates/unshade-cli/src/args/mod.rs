@@ -357,6 +357,7 @@ Examples:
   unshade diff old.metallib new.metallib
   unshade diff old.metallib new.metallib --stat
   unshade diff old.dxil new.dxil --context 0
+  unshade diff old.metallib new.metallib --source
   unshade diff a.whl!mlx/lib/mlx.metallib b.whl!mlx/lib/mlx.metallib --json
 
 Functions and parts are matched by name. Offsets are ignored, and so are renumbered values

@@ -141,6 +141,9 @@ pub(crate) struct DiffArgs {
     /// Show only the amount of change
     #[arg(long)]
     pub(crate) stat: bool,
+    /// Compare what the decompiler makes of the code: Metal of libraries and AIR, HLSL of shaders
+    #[arg(long)]
+    pub(crate) source: bool,
     /// Number of context lines around each change of code
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     pub(crate) context: usize,

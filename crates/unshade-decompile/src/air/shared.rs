@@ -130,6 +130,7 @@ impl<'m> Shared<'m, '_> {
                 self.describe_arguments(&mut function, *arguments);
                 self.describe_outputs(&mut function, *outputs);
                 self.describe_properties(&mut function, properties);
+                self.check_texts(&mut function);
             }
         }
         if let Ok(body) = self.module.body(index) {
@@ -140,6 +141,20 @@ impl<'m> Shared<'m, '_> {
             self.program.missing.push(format!("the code of {}", function.name));
         }
         function
+    }
+
+    /// Replaces what attributes and types of metadata can't have: it would be read as code.
+    fn check_texts(&mut self, function: &mut MetalFunction) {
+        let parameters = function.parameters.iter_mut();
+        let parameters = parameters.flat_map(|one| [&mut one.attribute, &mut one.type_name]);
+        let outputs = function.outputs.iter_mut().map(|output| &mut output.attribute);
+        for text in parameters.chain(outputs).chain(&mut function.attributes) {
+            let is_plain = |c: char| c.is_alphanumeric() || "_(), <>:*.".contains(c);
+            if !text.chars().all(is_plain) {
+                self.program.missing.push(format!("the words {text}"));
+                *text = text.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
+            }
+        }
     }
 
     /// Returns the value of a string attribute of a function.

@@ -12,6 +12,7 @@ impl Printer<'_> {
         if self.has_variable(pointer) {
             return Text::other(format!("*{}", self.name(pointer)), p::UNARY);
         }
+        self.comes_from(pointer);
         self.computed_place(pointer)
     }
 

@@ -97,6 +97,7 @@ impl Printer<'_> {
     pub(super) fn negated(&mut self, id: ValueId, least: u8) -> String {
         let function = self.function;
         if !self.has_variable(id) && function.lanes(id) == 1 {
+            self.comes_from(id);
             if function.op(id) == Op::BoolNot {
                 return self.truth(function.input(id, 0), least);
             }
@@ -179,6 +180,7 @@ impl Printer<'_> {
 
     /// Returns the text that computes a value.
     pub(super) fn computed(&mut self, id: ValueId) -> Text {
+        self.comes_from(id);
         if self.program.types.pointee(self.function.values[id].ty).is_some() {
             return self.computed_pointer(id);
         }
@@ -758,6 +760,7 @@ impl Printer<'_> {
         let base = loop {
             match function.op(at) {
                 Op::WithMember(number) if at == id || !self.has_variable(at) => {
+                    self.comes_from(at);
                     if let Some(part) = parts.get_mut(usize::from(number)) {
                         part.get_or_insert(function.input(at, 1));
                     }

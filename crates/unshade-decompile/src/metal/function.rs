@@ -13,7 +13,7 @@ use crate::ir::dominators::Graph;
 use crate::ir::hash::FastMap;
 use crate::ir::metal::interface::{GlobalKind, MetalFunction, MetalProgram};
 use crate::ir::metal::types::{IntegerSign, ValueType};
-use crate::ir::{BlockId, Function, Op, SymbolId, TypeId, ValueId, ValueMap};
+use crate::ir::{BlockId, Function, NO_ADDRESS, Op, SymbolId, TypeId, ValueId, ValueMap};
 use crate::pass;
 use crate::placement::{self, Scopes};
 use crate::schedule::{self, Schedule};
@@ -323,8 +323,18 @@ impl Printer<'_> {
 
     /// Adds a line.
     pub(super) fn line(&mut self, text: &str) {
-        let addresses = std::mem::take(&mut self.addresses);
+        let mut addresses = std::mem::take(&mut self.addresses);
+        addresses.sort_unstable();
+        addresses.dedup();
         self.lines.push(Line { text: format!("{}{text}", "    ".repeat(self.indent)), addresses });
+    }
+
+    /// Says that the next line comes from the instruction of a value.
+    pub(super) fn comes_from(&mut self, id: ValueId) {
+        let address = self.function.values[id].address;
+        if address != NO_ADDRESS {
+            self.addresses.push(address);
+        }
     }
 
     /// Returns whether a value has a variable.
@@ -567,10 +577,7 @@ impl Printer<'_> {
     /// Prints a statement: an effect, or a value with a variable.
     fn item(&mut self, id: ValueId) {
         let function = self.function;
-        let address = function.values[id].address;
-        if address != crate::ir::NO_ADDRESS {
-            self.addresses.push(address);
-        }
+        self.comes_from(id);
         match function.op(id) {
             Op::Unlifted(note) => {
                 let text = function.notes[note].clone();
@@ -776,6 +783,7 @@ impl Printer<'_> {
     }
 
     fn copy(&mut self, phi: ValueId, input: ValueId) {
+        self.comes_from(phi);
         let kind = self.kind_of(phi);
         let text = match kind {
             Kind::Signed | Kind::Unsigned if self.function.lanes(phi) == 1 => {

@@ -122,7 +122,7 @@ pub fn print(mut program: MetalProgram) -> Metal {
     let early = called_early(&program, &order);
     for &index in &early {
         read_only[index] = vec![false; program.functions[index].parameters.len()];
-        bodies.push(line(&naming.prototype(&program, index, &[])));
+        bodies.extend(naming.prototype(&program, index, &[]).lines().map(line));
     }
     let mut used = declaration::UsedTypes::default();
     for index in order {
@@ -130,8 +130,9 @@ pub fn print(mut program: MetalProgram) -> Metal {
         if !bodies.is_empty() {
             bodies.push(line(""));
         }
-        if function.is_declared {
-            bodies.push(line(&naming.prototype(&program, index, &[])));
+        // Code that can't be read is named at the start of the text.
+        if function.is_declared || function.function.blocks.is_empty() {
+            bodies.extend(naming.prototype(&program, index, &[]).lines().map(line));
             continue;
         }
         let printed =
@@ -166,7 +167,9 @@ pub fn print(mut program: MetalProgram) -> Metal {
     if !used.aliases.is_empty() {
         head.push(line(""));
     }
-    head.extend(program.missing.iter().map(|what| line(&format!("// not in this text: {what}"))));
+    head.extend(
+        program.missing.iter().map(|what| line(&format!("// not in this text: {}", what.escape_debug()))),
+    );
     let declared = naming.declarations(&program, &used, &mut metal.unknown);
     head.extend(declared.iter().map(|text| line(text)));
     for function in &mut metal.functions {

@@ -33,6 +33,7 @@ mod lines;
 mod listing;
 mod machine_code;
 mod modules;
+mod source;
 mod token_code;
 
 pub use fields::FieldChange;

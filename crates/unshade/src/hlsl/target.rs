@@ -160,7 +160,7 @@ fn level9_suffix(part: Reader<'_>) -> Result<&'static str> {
 }
 
 /// Returns the part with the token program.
-pub(super) fn token_part<'a>(container: &Container<'a>) -> Option<Part<'a>> {
+pub(crate) fn token_part<'a>(container: &Container<'a>) -> Option<Part<'a>> {
     [b"SHEX", b"SHDR"].into_iter().find_map(|name| container.find(name))
 }
 

@@ -294,6 +294,11 @@ fn module_json(index: u32, module: &Module<'_>) -> ModuleJson {
     }
 }
 
+/// Returns the listings of a module.
+fn panes(is_air: bool) -> &'static [&'static str] {
+    if is_air { piece::AIR } else { piece::CODE }
+}
+
 fn debug_text(debug: &DebugFacts) -> String {
     let format = match (debug.dwarf_version, debug.code_view) {
         (Some(version), _) => format!("DWARF {version}, "),
@@ -394,10 +399,11 @@ impl Program for Bitcode<'_> {
                 ],
                 ..Row::default()
             };
-            Piece { row, index, panes: piece::CODE, has_bytes: index == 0, unit: 0 }
+            Piece { row, index, panes: panes(air::is_air(module)), has_bytes: index == 0, unit: 0 }
         };
         let all = self.modules.iter().map(piece).collect();
-        Pieces { noun: "module", columns: MODULES, all, panes: piece::CODE }
+        let are_air = !self.modules.is_empty() && self.modules.iter().all(|(_, module)| air::is_air(module));
+        Pieces { noun: "module", columns: MODULES, all, panes: panes(are_air) }
     }
 
     fn card(&self, piece: &Piece, _diagnostics: &mut Diagnostics) -> Result<Card> {

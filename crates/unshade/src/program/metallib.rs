@@ -311,7 +311,7 @@ impl Program for MetalProgram<'_> {
                 }
                 row.cells.push(Cell::text(named.slice.clone()));
                 let has_bytes = row.range.is_some();
-                let panes = if has_bytes { piece::CODE } else { &[] };
+                let panes = if has_bytes { piece::AIR } else { &[] };
                 all.push(Piece { unit, index, panes, has_bytes, row });
             }
         }

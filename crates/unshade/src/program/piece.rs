@@ -6,7 +6,7 @@
 use super::{Column, Row};
 use std::borrow::Cow;
 
-/// The listings of LLVM modules, and of machine code without a decompiler.
+/// The listings of other LLVM modules, and of machine code without a decompiler.
 pub(super) const CODE: &[&str] = &["assembly", "raw"];
 
 /// The listings of machine code that is decompiled.
@@ -14,6 +14,9 @@ pub(super) const DECOMPILED: &[&str] = &["assembly", "raw", "c"];
 
 /// The listings of shaders.
 pub(super) const SHADER: &[&str] = &["assembly", "raw", "hlsl"];
+
+/// The listings of AIR.
+pub(super) const AIR: &[&str] = &["assembly", "raw", "metal"];
 
 /// The listing of PTX.
 pub(super) const PTX: &[&str] = &["ptx"];
@@ -27,7 +30,7 @@ pub struct Piece {
     pub unit: u32,
     /// The index in the unit.
     pub index: u32,
-    /// The available listings: `assembly`, `raw`, `c`, `hlsl`, `ptx`.
+    /// The available listings: `assembly`, `raw`, `c`, `hlsl`, `metal`, `ptx`.
     pub panes: &'static [&'static str],
     /// Whether [`Program::bytes_of`](super::Program::bytes_of) returns bytes.
     pub has_bytes: bool,

@@ -1,158 +1,21 @@
-//! C and HLSL as tokens: kinds for colour, and links between a name's declaration and its uses.
+//! C, HLSL and Metal as tokens: kinds for colour, and links between a name's declaration and its uses.
 //!
 //! The decompiler writes lines of text. They are split by the lexical grammar of C: comments, strings, numbers, names, and
 //! punctuation. A name before another name is a type. A name is declared where it follows a type, stars between them, or
 //! a comma of a declaration; a label where a statement begins with it and a colon follows. All names of a function are
 //! different (the decompiler sees to it), so that a name is an entity, up to the end of its function.
 //!
-//! In HLSL, the names after the colon of a declaration are semantics, and members of `cbuffer` are global.
+//! In HLSL, the names after the colon of a declaration are semantics, and members of `cbuffer` are global. In Metal, words in
+//! double brackets are attributes.
 
+use super::language::Language;
 use super::recorder::Recorder;
 use std::collections::HashMap;
 use std::ops::Range;
 use unshade_core::token::Link;
 use unshade_core::{Token, TokenKind, TokenSink};
 
-/// Words of C and of CUDA that are neither names nor types.
-const KEYWORDS: [&str; 30] = [
-    "__constant__",
-    "__device__",
-    "__forceinline__",
-    "__global__",
-    "__launch_bounds__",
-    "__noinline__",
-    "__restrict__",
-    "__shared__",
-    "asm",
-    "break",
-    "case",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "else",
-    "enum",
-    "extern",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "return",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "union",
-    "volatile",
-    "while",
-];
-
-/// Types that have names of their own; those that end in `_t`, and vectors such as `float4`, are known by their form.
-const TYPES: [&str; 14] = [
-    "bool", "char", "double", "float", "half", "int", "long", "short", "signed", "size_t", "typedef",
-    "unsigned", "void", "wchar_t",
-];
-
-/// Words of HLSL.
-const HLSL_KEYWORDS: [&str; 41] = [
-    "break",
-    "case",
-    "cbuffer",
-    "centroid",
-    "const",
-    "continue",
-    "default",
-    "discard",
-    "do",
-    "else",
-    "export",
-    "extern",
-    "false",
-    "for",
-    "globallycoherent",
-    "groupshared",
-    "if",
-    "in",
-    "inline",
-    "inout",
-    "line",
-    "lineadj",
-    "linear",
-    "nointerpolation",
-    "noperspective",
-    "out",
-    "packoffset",
-    "point",
-    "precise",
-    "register",
-    "return",
-    "row_major",
-    "sample",
-    "static",
-    "struct",
-    "switch",
-    "triangle",
-    "triangleadj",
-    "true",
-    "uniform",
-    "while",
-];
-
-/// Types of HLSL; others are known by their form: those that end in `_t`, vectors and matrices, and names of objects.
-const HLSL_TYPES: [&str; 13] = [
-    "bool",
-    "double",
-    "dword",
-    "float",
-    "half",
-    "int",
-    "matrix",
-    "min10float",
-    "min16float",
-    "min16int",
-    "min16uint",
-    "uint",
-    "vector",
-];
-
-/// What names of objects of HLSL begin or end with.
-const HLSL_OBJECTS: [&str; 10] = [
-    "AccelerationStructure",
-    "Buffer",
-    "InputPatch",
-    "OutputPatch",
-    "RayDesc",
-    "RayQuery",
-    "SamplerComparisonState",
-    "SamplerState",
-    "Stream",
-    "Texture",
-];
-
-/// The language of the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
-    C,
-    Hlsl,
-}
-
-impl Language {
-    fn is_keyword(self, word: &str) -> bool {
-        match self {
-            Self::C => KEYWORDS.contains(&word),
-            Self::Hlsl => HLSL_KEYWORDS.contains(&word),
-        }
-    }
-
-    fn is_type(self, word: &str) -> bool {
-        match self {
-            Self::C => is_c_type(word),
-            Self::Hlsl => is_hlsl_type(word),
-        }
-    }
-}
-
-/// Writes lines of C or HLSL.
+/// Writes lines of code.
 pub(super) struct CodeText<'t> {
     language: Language,
     recorder: &'t mut Recorder,
@@ -167,6 +30,8 @@ pub(super) struct CodeText<'t> {
     /// Whether the outermost braces are those of a constant buffer.
     is_buffer: bool,
     is_in_comment: bool,
+    /// Whether it is between the double brackets of attributes.
+    is_attribute: bool,
 }
 
 /// What came before in the statement.
@@ -213,6 +78,7 @@ impl<'t> CodeText<'t> {
             braces: 0,
             is_buffer: false,
             is_in_comment: false,
+            is_attribute: false,
         }
     }
 
@@ -226,7 +92,14 @@ impl<'t> CodeText<'t> {
 
     /// Writes a line and ends it.
     pub(super) fn line(&mut self, line: &str) {
-        let mut rest = line;
+        self.is_attribute = false;
+        let is_directive = self.language == Language::Metal && line.starts_with('#');
+        let mut rest = if is_directive {
+            self.recorder.put(TokenKind::Attribute, line);
+            ""
+        } else {
+            line
+        };
         while let Some((kind, length)) = next(rest, self.is_in_comment) {
             let (text, after) = rest.split_at(length);
             rest = after;
@@ -244,7 +117,7 @@ impl<'t> CodeText<'t> {
             }
             Lexeme::String => self.other(TokenKind::String, text),
             Lexeme::Number => self.other(TokenKind::Number, text),
-            Lexeme::Mark => self.mark(text),
+            Lexeme::Mark => self.mark(text, after),
             Lexeme::Word => self.word(text, after),
         }
     }
@@ -255,8 +128,14 @@ impl<'t> CodeText<'t> {
         self.recorder.put(kind, text);
     }
 
-    fn mark(&mut self, text: &str) {
+    fn mark(&mut self, text: &str, after: &str) {
         let State { depth, last, .. } = self.state;
+        if self.language == Language::Metal && (text == "[" || text == "]") && after.starts_with(text) {
+            self.is_attribute = text == "[";
+        }
+        if self.is_attribute {
+            return self.recorder.put(TokenKind::Punctuation, text);
+        }
         match text {
             ";" if depth == 0 => self.state = State::default(),
             "{" => {
@@ -297,6 +176,12 @@ impl<'t> CodeText<'t> {
     fn word(&mut self, word: &str, after: &str) {
         let State { is_begun, declares_at, depth, last } = self.state;
         self.state.is_begun = true;
+        if self.is_attribute {
+            return self.recorder.put(TokenKind::Attribute, word);
+        }
+        if self.language == Language::Metal && after.starts_with("::") {
+            return self.recorder.put(TokenKind::Type, word);
+        }
         if matches!(last, Last::Colon | Last::Register) {
             let has_more = last == Last::Register || after.starts_with('(');
             self.state.last = if has_more { Last::Register } else { Last::Other };
@@ -314,7 +199,7 @@ impl<'t> CodeText<'t> {
             self.state.last = match word {
                 "goto" => Last::Goto,
                 "cbuffer" => Last::Type,
-                "struct" if self.language == Language::Hlsl => Last::Struct,
+                "struct" if self.language != Language::C => Last::Struct,
                 _ => last,
             };
             // `for (int i`, `else x = 1;`: what follows begins anew; `const` and the like belong to the type.
@@ -380,43 +265,6 @@ fn is_name_start(c: char) -> bool {
     c.is_alphabetic() || c == '_' || c == '$'
 }
 
-fn is_hlsl_type(word: &str) -> bool {
-    // Vectors and matrices: `float4`, `float4x3`.
-    let rows = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let base = match rows.strip_suffix('x') {
-        Some(columns) if rows.len() < word.len() => columns.trim_end_matches(|c: char| c.is_ascii_digit()),
-        _ => rows,
-    };
-    let is_object = HLSL_OBJECTS.iter().any(|name| word.starts_with(name) || word.ends_with(name));
-    HLSL_TYPES.contains(&word)
-        || HLSL_TYPES.contains(&base)
-        || base.len() > 2 && base.ends_with("_t")
-        || is_object
-        || word.starts_with("sampler")
-        || word.starts_with("RWTexture")
-        || word.starts_with("RasterizerOrdered")
-}
-
-fn is_c_type(word: &str) -> bool {
-    let base = word.trim_end_matches(|c: char| c.is_ascii_digit());
-    let is_vector = base.len() + 1 == word.len()
-        && matches!(
-            base,
-            "char"
-                | "uchar"
-                | "short"
-                | "ushort"
-                | "int"
-                | "uint"
-                | "long"
-                | "ulong"
-                | "float"
-                | "double"
-                | "half"
-        );
-    TYPES.contains(&word) || is_vector || word.len() > 2 && word.ends_with("_t")
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lexeme {
     Space,
@@ -444,7 +292,7 @@ fn next(text: &str, is_in_comment: bool) -> Option<(Lexeme, usize)> {
         '"' | '\'' => (Lexeme::String, quoted(text, first)),
         '0'..='9' => (Lexeme::Number, number(text)),
         c if is_name_start(c) => (Lexeme::Word, run(|c| c.is_alphanumeric() || c == '_' || c == '$')),
-        _ if text.starts_with("->") => (Lexeme::Mark, 2),
+        _ if text.starts_with("->") || text.starts_with("::") => (Lexeme::Mark, 2),
         c => (Lexeme::Mark, c.len_utf8()),
     })
 }
@@ -550,6 +398,28 @@ mod tests {
                 "*other:fun *p:var",
                 "",
                 "*v0:var p:var",
+                ""
+            ]
+        );
+    }
+
+    #[test]
+    fn attributes_of_metal_are_no_names() {
+        let text = "#include <metal_stdlib>\nstruct main_in\n{\n    float4 color [[user(c)]];\n};\n\
+                    kernel void f(device float* data [[buffer(0)]], texture2d<float> t)\n{\n    float v0 = fast::exp(data[0]);\n\
+                    \x20   packed_float3 v1 = main_in{}.x + atomic_load(data[v0]);\n}\n";
+        assert_eq!(
+            names_in(Language::Metal, text),
+            [
+                "",
+                "*main_in:typ",
+                "",
+                "*color:var",
+                "",
+                "*f:fun *data:var *t:var",
+                "",
+                "*v0:var exp:fun data:var",
+                "*v1:var main_in:var atomic_load:fun data:var v0:var",
                 ""
             ]
         );

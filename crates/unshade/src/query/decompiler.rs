@@ -1,35 +1,41 @@
-//! The decompiler, as a listing asks for it: the bytes of a program go in, lines of C or HLSL come out.
+//! The decompiler, as a listing asks for it: the bytes of a program go in, lines of C, HLSL or Metal come out.
 //!
 //! Programs call it directly. The page has it in a WebAssembly module of its own, which it loads when decompiled text is
 //! asked for the first time; there the bytes and the lines cross from one module to the other, the lines as JSON.
 
 use super::response::{Answer, Fault, findings};
-use crate::hlsl::{self, Hlsl, InstructionBytes, join};
+use crate::hlsl;
+use crate::instruction_bytes::{InstructionBytes, words};
 use crate::view::FindingView;
-use crate::{decompile, sass_listing};
+use crate::{air, decompile, msl, sass_listing};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use unshade_core::{Diagnostics, Error, ErrorKind};
-use unshade_decompile::Options;
+use unshade_decompile::{Line, Options};
 use unshade_dxcontainer::Container;
+use unshade_llvm::Module;
 use unshade_nv::Cubin;
 use unshade_nv::function::Function;
 
 /// The maximum number of instructions of a function that is decompiled, with the functions that it calls.
 const MAX_INSTRUCTIONS: usize = 20_000;
 
+/// What bitcode begins with, without and with a wrapper.
+const BITCODE: [[u8; 4]; 2] = [*b"BC\xc0\xde", [0xde, 0xc0, 0x17, 0x0b]];
+
 /// What to decompile.
 #[derive(Clone, Copy, Debug)]
 pub struct DecompilerInput<'a> {
-    /// The bytes of a cubin, a DirectX container, or a program of shader model 1, 2 or 3.
+    /// The bytes of a cubin, a DirectX container, a program of shader model 1, 2 or 3, or bitcode.
     pub program: &'a [u8],
     /// The offset of the first byte.
     pub base: u64,
-    /// The index of the symbol of a cubin's function; [`None`] for a shader.
+    /// The index of the symbol of a cubin's function, or of a module of bitcode; [`None`] for a shader.
     pub symbol: Option<u32>,
 }
 
-/// A function as C, or a shader as HLSL.
+/// A function as C, a shader as HLSL, or a module as Metal.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecompiledText {
     /// The text: definitions that it needs, and functions.
@@ -38,7 +44,7 @@ pub struct DecompiledText {
     pub findings: Vec<FindingView>,
 }
 
-/// A line of C or HLSL.
+/// A line of decompiled text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecompiledLine {
     /// The line, without a line break.
@@ -50,12 +56,14 @@ pub struct DecompiledLine {
 /// Decompiles a program: [`decompile()`], or what passes it on to another module.
 pub type Decompiler = fn(&DecompilerInput<'_>) -> Answer<DecompiledText>;
 
-/// Decompiles a function of a cubin, or a shader.
+/// Decompiles a function of a cubin, a shader, or a module.
 ///
 /// # Errors
-/// There is no such function, or it can't be decompiled.
+/// There is no such function or module, or it can't be decompiled.
 pub fn decompile(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
+    let is_bitcode = BITCODE.iter().any(|magic| input.program.starts_with(magic));
     match input.symbol {
+        symbol if is_bitcode => module(input, symbol.unwrap_or(0)),
         Some(symbol) => function(input, symbol),
         None => shader(input),
     }
@@ -87,16 +95,6 @@ fn function(input: &DecompilerInput<'_>, symbol: u32) -> Answer<DecompiledText> 
     Ok(DecompiledText { lines, findings: findings(&diagnostics) })
 }
 
-/// Returns the bytes of the words at these addresses, neighbours together.
-fn words(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
-    let mut runs = Vec::new();
-    for address in addresses {
-        let start = base.saturating_add((*address).into());
-        join(&mut runs, &(start..start.saturating_add(size)));
-    }
-    runs
-}
-
 /// Decompiles a shader to HLSL.
 fn shader(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
     let DecompilerInput { program, base, .. } = *input;
@@ -106,21 +104,35 @@ fn shader(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
     } else {
         (hlsl::direct3d9(program)?, InstructionBytes::of_direct3d9(program, base)?)
     };
-    let ranges = bytes.of_lines(&hlsl);
-    let findings = findings(&unknown(&hlsl));
-    let lines = hlsl.lines.into_iter().zip(ranges);
-    let lines = lines.map(|(line, ranges)| DecompiledLine { text: line.text, ranges }).collect();
-    Ok(DecompiledText { lines, findings })
+    let (findings, ranges) = (unknown("HLSL", "hlsl", &hlsl.unknown_kinds()), bytes.of_lines(&hlsl));
+    Ok(DecompiledText { lines: with_ranges(hlsl.lines, ranges), findings })
 }
 
-/// Reports what has no form in HLSL, each kind once.
-fn unknown(hlsl: &Hlsl) -> Diagnostics {
-    let mut diagnostics = Diagnostics::new();
-    for kind in hlsl.unknown_kinds() {
-        let text = format!("HLSL has no form for {kind}");
-        diagnostics.warning("hlsl", Error::without_offset(ErrorKind::Unsupported, text));
+/// Decompiles a module to Metal.
+fn module(input: &DecompilerInput<'_>, index: u32) -> Answer<DecompiledText> {
+    let mut modules = Module::parse_all(input.program, input.base)?;
+    let module = modules.nth(index as usize).ok_or_else(|| Fault::new("there is no such module"))??;
+    if !air::is_air(&module) {
+        return Err(Fault::new("the module is LLVM bitcode, but not AIR"));
     }
-    diagnostics
+    let metal = msl::module(&module, &|_, _| true);
+    let ranges = InstructionBytes::of_module(&module).of_metal(&metal);
+    let findings = unknown("Metal", "metal", &metal.unknown_kinds());
+    Ok(DecompiledText { lines: with_ranges(metal.lines, ranges), findings })
+}
+
+/// Reports what has no form in a language, each kind once.
+fn unknown(language: &str, rule: &'static str, kinds: &BTreeSet<&str>) -> Vec<FindingView> {
+    let mut diagnostics = Diagnostics::new();
+    for kind in kinds {
+        let text = format!("{language} has no form for {kind}");
+        diagnostics.warning(rule, Error::without_offset(ErrorKind::Unsupported, text));
+    }
+    findings(&diagnostics)
+}
+
+fn with_ranges(lines: Vec<Line>, ranges: Vec<Vec<Range<u64>>>) -> Vec<DecompiledLine> {
+    lines.into_iter().zip(ranges).map(|(line, ranges)| DecompiledLine { text: line.text, ranges }).collect()
 }
 
 /// Decompiles a program; returns the answer as JSON, for [`parse_decompiled`] in another module.
@@ -152,6 +164,24 @@ mod tests {
             let input = DecompilerInput { program: bytes, base: 0, symbol: Some(symbol) };
             assert_eq!(parse_decompiled(&decompile_json(&input)), decompile(&input));
         }
+    }
+
+    /// Lines of Metal come from instructions inside of the module.
+    #[test]
+    fn lines_of_modules_have_bytes() {
+        let program = include_bytes!("../../../../tests/fixtures/air/kernel.bc");
+        let input = DecompilerInput { program, base: 1_000, symbol: Some(0) };
+        let text = decompile(&input).unwrap();
+        assert!(text.lines.iter().any(|line| line.text.starts_with("kernel void ")));
+        let ranges: Vec<_> = text.lines.iter().flat_map(|line| &line.ranges).collect();
+        assert!(!ranges.is_empty());
+        let end = 1_000 + program.len() as u64;
+        assert!(
+            ranges.iter().all(|range| 1_000 < range.start && range.start < range.end && range.end <= end)
+        );
+        assert_eq!(parse_decompiled(&decompile_json(&input)), Ok(text));
+        let second = DecompilerInput { symbol: Some(1), ..input };
+        assert!(decompile(&second).unwrap_err().message.contains("no such module"));
     }
 
     /// Lines of shaders come from instructions inside of the program, in each encoding.

@@ -123,6 +123,7 @@ fn listing_extension(parsed: &Parsed<'_>, item: Option<&Piece>, pane: &str) -> &
         "ptx" => ".ptx",
         "c" => ".c",
         "hlsl" => ".hlsl",
+        "metal" => ".metal",
         "assembly" | "raw" => match parsed.code(item, &mut Diagnostics::new()) {
             Ok(Code::Modules(_)) => ".ll",
             Ok(Code::Machine(_)) => ".sass",

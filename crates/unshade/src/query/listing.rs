@@ -2,8 +2,9 @@
 //!
 //! A listing is printed as a whole and kept by the session, so that scrolling and links don't print it again.
 
-use super::code_text::{CodeText, Language};
+use super::code_text::CodeText;
 use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
+use super::language::Language;
 use super::recorder::{Printed, Recorder, entity};
 use super::response::findings;
 use super::rows::Table;
@@ -99,6 +100,17 @@ fn print_code(
     }
     let raw = pane == "raw";
     match parsed.code(item, diagnostics)? {
+        Code::Modules(groups) if pane == "metal" => {
+            let mut found = Vec::new();
+            for (at, module) in groups.iter().flat_map(|group| &group.units).enumerate() {
+                if at > 0 {
+                    recorder.put(TokenKind::Space, "\n");
+                }
+                let text = metal_of(module, parsed.decompiler)?;
+                found.extend(decompiled(text, Language::Metal, true, recorder));
+            }
+            Ok(found)
+        }
         Code::Modules(groups) => {
             for (at, module) in groups.iter().flat_map(|group| &group.units).enumerate() {
                 if at > 0 {
@@ -178,6 +190,16 @@ fn c_of(cubin: &Cubin<'_>, item: &Piece, decompiler: Decompiler) -> Answer<Decom
     let function = function.ok_or_else(|| Fault::new("the function can't be read"))?;
     let file = cubin.file();
     decompiler(&DecompilerInput { program: file.data(), base: file.base(), symbol: Some(function.index) })
+}
+
+/// Decompiles a module.
+fn metal_of(module: &Module<'_>, decompiler: Decompiler) -> Answer<DecompiledText> {
+    let (program, base) = module.bytes()?;
+    let index = match module {
+        Module::File { index, .. } => u32::try_from(*index).ok(),
+        Module::Function { .. } | Module::Part(_) => None,
+    };
+    decompiler(&DecompilerInput { program, base, symbol: index })
 }
 
 /// Prints decompiled text, with the bytes that each line was decompiled from if these are offsets in the file. Returns

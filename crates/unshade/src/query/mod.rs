@@ -14,8 +14,8 @@
 //! | `session` | a file, its programs, and what is kept of them |
 //! | `facts` | what is known of a program or of one of its items, for people |
 //! | `listing` | listings as token lines |
-//! | `decompiler` | functions as C, from this program or another module of the page |
-//! | `code_text` | decompiled C as tokens |
+//! | `decompiler` | functions as C, HLSL or Metal, from this program or another module of the page |
+//! | `code_text`, `language` | decompiled text as tokens; keywords and types |
 //! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
@@ -44,6 +44,7 @@ mod decompiler;
 mod extract;
 mod facts;
 mod graph;
+mod language;
 mod listing;
 mod outline;
 mod recorder;

@@ -79,10 +79,13 @@ struct Counts {
     faults: Vec<String>,
 }
 
-/// The modules that are or were decompiled, by their hash; `None` for those that fail.
+/// A module that is or was decompiled; `None` if it fails.
+type Slot = OnceLock<Option<Decompiled>>;
+
+/// The modules that are or were decompiled, by their hash.
 #[derive(Default)]
 struct Known {
-    modules: Mutex<HashMap<[u8; 32], Arc<OnceLock<Option<Decompiled>>>>>,
+    modules: Mutex<HashMap<[u8; 32], Arc<Slot>>>,
     progress: Mutex<Progress>,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 use unshade::disassembly::Unit;
-use unshade::msl::{self, Metal};
+use unshade::msl::{self, Metal, MetalFolder};
 use unshade::program::ModuleGroup;
 use unshade::safe_path::SafePaths;
 use unshade::select::Selection;
@@ -115,7 +115,11 @@ fn append(text: &mut String, metal: &Metal, with_addresses: bool) {
     }
 }
 
-/// Writes one file per module to a folder.
+/// The name of the header of a folder.
+const SHARED: &str = "shared.h";
+
+/// Writes one file per module to a folder, and a header with what several of them define alike. Lines with addresses are
+/// different in each module, so that nothing is shared.
 pub(super) fn write_all(
     modules: &[MetalModule],
     folder: &Path,
@@ -124,15 +128,28 @@ pub(super) fn write_all(
 ) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("can't create {}", folder.display()))?;
     let mut paths = SafePaths::default();
-    for module in modules {
-        let Ok(metal) = &module.result else { continue };
-        let name = module.name.trim_end_matches(".air").trim_end_matches(".bc");
+    let header = paths.flat(SHARED.as_bytes(), "").path;
+    let read = modules.iter().filter_map(|module| Some((&module.name, module.result.as_ref().ok()?)));
+    let (names, read): (Vec<&String>, Vec<&Metal>) = read.unzip();
+    let texts = if with_addresses {
+        let texts = read.iter().map(|metal| {
+            let mut text = String::new();
+            append(&mut text, metal, true);
+            text
+        });
+        MetalFolder { modules: texts.collect(), header: None }
+    } else {
+        msl::folder(&read, SHARED)
+    };
+    for (name, text) in names.into_iter().zip(&texts.modules) {
+        let name = name.trim_end_matches(".air").trim_end_matches(".bc");
         let path = paths.flat(name.as_bytes(), ".metal");
-        let mut text = String::new();
-        append(&mut text, metal, with_addresses);
         write_file(&folder.join(path.path), force, text.as_bytes())?;
     }
-    Ok(())
+    match &texts.header {
+        Some(text) => write_file(&folder.join(header), force, text.as_bytes()),
+        None => Ok(()),
+    }
 }
 
 /// Returns the modules as they are in the output of `--json`.

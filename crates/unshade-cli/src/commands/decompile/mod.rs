@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
+use std::path::PathBuf;
 use unshade::decompile::{self, FunctionC, Header, Observer};
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
@@ -133,7 +134,12 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         }
         outcome = outcome.and(Outcome::Finding);
     }
-    if let Some(folder) = args.output.as_ref().filter(|_| modules.len() > 1 && !global.json) {
+    let is_folder = |path: &&PathBuf| path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let are_many = modules.len() > 1;
+    if let Some(folder) =
+        args.output.as_ref().filter(|path| are_many || is_folder(path) && !modules.is_empty())
+        && !global.json
+    {
         metal::write_all(&modules, folder, args.force, args.lines)?;
         if functions.is_empty() && shaders.is_empty() {
             return Ok(outcome);

@@ -41,6 +41,32 @@ trait Writer {
     fn end(&mut self, is_empty: bool) -> Result<()>;
 }
 
+/// How code is compared.
+#[derive(Clone, Copy)]
+struct Code {
+    /// Number of lines around a change.
+    context: usize,
+    /// Whether it is decompiled.
+    is_source: bool,
+}
+
+impl Code {
+    fn of(args: &DiffArgs) -> Self {
+        Self { context: args.context, is_source: args.source }
+    }
+
+    fn change<'a>(self, diff: &LibraryDiff<'a>, pair: &Pair<'a>) -> FunctionChange {
+        let mut change = diff.change(pair, self.context);
+        if self.is_source && change.module_changed {
+            match diff.source_change(pair, self.context) {
+                Ok(code) => change.code = code,
+                Err(error) => change.fault = Some(error.to_string()),
+            }
+        }
+        change
+    }
+}
+
 /// The differences of a function that both libraries have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -61,7 +87,7 @@ pub(crate) fn run(args: &DiffArgs, global: &GlobalArgs) -> Result<Outcome> {
         } else {
             Box::new(TextWriter::new(&mut stdout, args.stat))
         };
-        compare(&before, &after, &limits, args.context, writer.as_mut())?
+        compare(&before, &after, &limits, Code::of(args), writer.as_mut())?
     };
     stdout.finish()?;
     Ok(if is_empty { Outcome::Done } else { Outcome::Finding })
@@ -72,12 +98,12 @@ fn compare(
     before: &Input,
     after: &Input,
     limits: &Limits,
-    context: usize,
+    code: Code,
     writer: &mut dyn Writer,
 ) -> Result<bool> {
     only_program(before, Verb::Diff, limits, |one, before| {
         only_program(after, Verb::Diff, limits, |two, after| {
-            compare_programs((one, before), (two, after), context, writer)
+            compare_programs((one, before), (two, after), code, writer)
         })
     })
 }
@@ -87,7 +113,7 @@ type Found<'f> = (&'f Find<'f>, &'f dyn Program);
 fn compare_programs(
     (one, before): Found<'_>,
     (two, after): Found<'_>,
-    context: usize,
+    code: Code,
     writer: &mut dyn Writer,
 ) -> Result<bool> {
     let identical = one.data == two.data;
@@ -98,9 +124,12 @@ fn compare_programs(
     }
     writer.begin(&head, &other_head, identical)?;
     let is_empty = if has_libraries {
-        compare_libraries(before.metal_libraries(), after.metal_libraries(), context, writer)?
+        compare_libraries(before.metal_libraries(), after.metal_libraries(), code, writer)?
     } else {
-        let diff = ContainerDiff::of_programs(before, after, identical, context);
+        let mut diff = ContainerDiff::of_programs(before, after, identical, code.context);
+        if code.is_source {
+            diff.take_source(one.data, two.data, code.context)?;
+        }
         writer.container(&diff)?;
         diff.parts.is_empty()
     };
@@ -112,7 +141,7 @@ fn compare_programs(
 fn compare_libraries(
     before: &[NamedLibrary<'_>],
     after: &[NamedLibrary<'_>],
-    context: usize,
+    code: Code,
     writer: &mut dyn Writer,
 ) -> Result<bool> {
     fn slices<'a>(libraries: &[NamedLibrary<'a>]) -> BTreeMap<String, Library<'a>> {
@@ -131,8 +160,8 @@ fn compare_libraries(
         let diff = LibraryDiff::new(library, other);
         is_empty &= diff.is_empty();
         writer.library(&slice, &diff)?;
-        each_change(&diff, Kind::Renamed, &diff.renamed, context, writer)?;
-        each_change(&diff, Kind::Changed, &diff.changed, context, writer)?;
+        each_change(&diff, Kind::Renamed, &diff.renamed, code, writer)?;
+        each_change(&diff, Kind::Changed, &diff.changed, code, writer)?;
         writer.end_library()?;
     }
     for slice in after.keys() {
@@ -146,12 +175,12 @@ fn each_change(
     diff: &LibraryDiff<'_>,
     kind: Kind,
     pairs: &[Pair<'_>],
-    context: usize,
+    code: Code,
     writer: &mut dyn Writer,
 ) -> Result<()> {
     let progress = Progress::new("comparing", pairs.len() as u64);
     for batch in pairs.chunks(BATCH) {
-        let changes: Vec<FunctionChange> = batch.par_iter().map(|pair| diff.change(pair, context)).collect();
+        let changes: Vec<FunctionChange> = batch.par_iter().map(|pair| code.change(diff, pair)).collect();
         progress.advance(batch.len() as u64);
         changes.iter().try_for_each(|change| writer.function(kind, change))?;
     }
