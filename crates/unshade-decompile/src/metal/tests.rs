@@ -261,3 +261,97 @@ fn signed_bits_are_negative() {
     assert!(text.contains("-float(v0)"), "{text}");
     assert!(text.contains("-int(v0)"), "{text}");
 }
+
+#[test]
+fn offsets_that_begin_with_a_number_keep_its_sign() {
+    let text = body(&kernel(
+        "  %wide = zext i32 %index to i64
+  %before = getelementptr inbounds float, float addrspace(1)* %in, i64 -2
+  %from = getelementptr inbounds float, float addrspace(1)* %before, i64 %wide
+  %number = load float, float addrspace(1)* %from
+  store float %number, float addrspace(1)* %out
+  ret void",
+    ));
+    assert!(text.contains("in[long(index) - 2]"), "{text}");
+}
+
+#[test]
+fn pointers_in_variables_are_set_to_what_computes_them() {
+    let text = body(&kernel(
+        "  %all = alloca [4 x float]
+  %first = getelementptr [4 x float], [4 x float]* %all, i64 0, i64 1
+  %last = getelementptr [4 x float], [4 x float]* %all, i64 0, i64 3
+  br label %loop
+loop:
+  %at = phi float* [ %first, %0 ], [ %next, %loop ]
+  store float 0.0, float* %at
+  %next = getelementptr float, float* %at, i64 1
+  %done = icmp eq float* %next, %last
+  br i1 %done, label %end, label %loop
+end:
+  ret void",
+    ));
+    assert!(text.contains("thread float* v0 = &all[1];"), "{text}");
+}
+
+#[test]
+fn memory_of_a_size_that_is_computed_is_allocated() {
+    let code = kernel(
+        "  %bytes = alloca i8, i32 %index
+  call void @use(i8* %bytes)
+  ret void",
+    );
+    let metal = decompile(&format!("{code}\ndeclare void @use(i8*)"));
+    let text = metal.text();
+    assert!(metal.unknown.is_empty(), "{:?}", metal.unknown);
+    assert!(text.contains("(thread uchar*)__builtin_alloca(index)"), "{text}");
+    // A function of another module has its symbol.
+    assert!(text.contains("extern \"C\" void use("), "{text}");
+}
+
+#[test]
+fn pointers_to_rows_and_to_pointers_have_their_types() {
+    let code = "define internal float @rows([4 x float]* %all, float addrspace(1)** %way, i64 %i) noinline {
+  %at = getelementptr [4 x float], [4 x float]* %all, i64 %i, i64 2
+  %row = load float, float* %at
+  %to = load float addrspace(1)*, float addrspace(1)** %way
+  %other = load float, float addrspace(1)* %to
+  %sum = fadd float %row, %other
+  ret float %sum
+}
+";
+    let text = decompile(code).text();
+    assert!(text.contains("const thread float (*a0)[4]"), "{text}");
+    assert!(text.contains("device float* const thread* a1"), "{text}");
+    assert!(text.contains("a0[a2][2]"), "{text}");
+}
+
+#[test]
+fn functions_that_call_each_other_are_declared_first() {
+    let code = "define internal i32 @even(i32 %n) noinline {
+  %r = call i32 @odd(i32 %n)
+  ret i32 %r
+}
+define internal i32 @odd(i32 %n) noinline {
+  %r = call i32 @even(i32 %n)
+  ret i32 %r
+}
+";
+    let text = decompile(code).text();
+    let declared = text.find("(uint a);").expect("one is declared");
+    assert!(declared < text.find("\n{\n").expect("there are bodies"), "{text}");
+}
+
+#[test]
+fn vectors_of_eight_lanes_are_declared() {
+    let text = decompile(&kernel(
+        "  %room = alloca <8 x float>
+  store <8 x float> zeroinitializer, <8 x float>* %room
+  %at = bitcast <8 x float>* %room to float*
+  %number = load float, float* %at
+  store float %number, float addrspace(1)* %out
+  ret void",
+    ));
+    let text = text.text();
+    assert!(text.contains("typedef float vector_float_8 __attribute__((ext_vector_type(8)));"), "{text}");
+}
