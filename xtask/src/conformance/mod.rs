@@ -53,8 +53,8 @@ pub(crate) struct Args {
     /// Number of random cases (decompile-random) [default: 10000], or of planted heads (carve) [default: 100000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Check these sources or cubins, or folders of them (decompile-loop), or cubins (decompile-types) [default: those
-    /// of the corpus].
+    /// Check these sources or cubins, or folders of them (decompile-loop), cubins (decompile-types), or folders of modules
+    /// and libraries (metal-interpret) [default: those of the corpus, or of packages].
     #[arg(long, value_name = "PATH")]
     kernels: Vec<std::path::PathBuf>,
     /// Only compare these chips, such as `--chip 90` (sass) [default: all].
@@ -171,8 +171,12 @@ enum Format {
     MetalLink,
     /// Run all verbs on changed Metal libraries and modules.
     MetalMutants,
+    /// Run kernels of Metal libraries in the interpreter, and natively.
+    MetalInterpret,
     /// Run kernels on the host: their modules, beside their true or decompiled source.
     MetalNative,
+    /// Run every operation of AIR on every type in the interpreter, and natively.
+    MetalScalar,
     /// Compare signatures from metadata with the reflections of Metal libraries.
     MetalSignatures,
     /// Compile the structures of arguments with clang++, and check their layouts.
@@ -194,7 +198,10 @@ enum Format {
 impl Args {
     /// Returns whether the check does so much work that only a release build is fast enough.
     pub(crate) fn needs_release(&self) -> bool {
-        !matches!(self.format, Format::Naga | Format::MetalNative)
+        !matches!(
+            self.format,
+            Format::Naga | Format::MetalNative | Format::MetalInterpret | Format::MetalScalar
+        )
     }
 }
 
@@ -263,8 +270,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         Format::MetalNative => metal::native::run(&metal::native::Options {
             sample: args.sample,
             sources: args.sources,
+            interpreter: false,
+            kernels: &[],
             failures: args.failures.as_deref(),
         }),
+        Format::MetalInterpret => metal::native::run(&metal::native::Options {
+            sample: args.sample,
+            sources: false,
+            interpreter: true,
+            kernels: &args.kernels,
+            failures: args.failures.as_deref(),
+        }),
+        Format::MetalScalar => metal::native::scalar::run(args.sample),
         Format::MetalSignatures => metal::signatures::run(),
         Format::MetalStructs => metal::structs::run(),
         Format::Metallib => metallib::run(),

@@ -144,7 +144,7 @@ fn one_source(tools: &Tools, path: &Path, includes: &[PathBuf]) -> Result<Option
 }
 
 /// Returns the kernels of the libraries and modules below a folder.
-fn modules_in(folder: &Path, set: &str) -> Result<Vec<Case>> {
+pub(super) fn modules_in(folder: &Path, set: &str) -> Result<Vec<Case>> {
     let mut files = Vec::new();
     sh::files_below(folder, &mut files)?;
     files.sort();
