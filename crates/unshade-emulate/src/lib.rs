@@ -20,6 +20,7 @@
 //! | [`trial`] | launches on invented inputs |
 //! | [`sanitize`] | checks that find all faults of a launch |
 //! | [`shader`] | runs graphics and compute shaders of Direct3D |
+//! | [`metal`] | runs kernels in Metal |
 //! | [`fault`], `locate`, `symbols` | errors of a launch, their places, names of functions |
 //!
 //! ```
@@ -56,7 +57,9 @@ mod intrinsics;
 mod lanes;
 pub mod launch;
 mod locate;
+pub mod metal;
 pub mod module;
+mod order;
 mod program;
 mod races;
 pub mod sanitize;

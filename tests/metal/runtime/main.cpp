@@ -2,6 +2,7 @@
 //
 //   run JOBS FIRST         does the jobs of a list, from number FIRST on, one line of output per job
 //   run --dump JOB FOLDER  does one job, and writes the buffers before and after each run to files
+//   run --left JOB FOLDER  does the left side of one job, and also writes what it left around the buffers, and its faults
 //
 // A line of the list has a job and a name, separated by a tab. A job is a text file:
 //
@@ -253,6 +254,40 @@ std::string answer(const std::string &folder) {
   return "same " + std::to_string(difference.written);
 }
 
+// Writes the pages of buffers that have bytes outside of them: where each begins, counted from the buffer, and its bytes.
+void dump_around(const std::string &folder, unsigned run, const Memories &memories) {
+  for (size_t i = 0; i < job->slots.size(); i++) {
+    const Slot &slot = job->slots[i];
+    if (slot.kind != Slot::buffer) continue;
+    std::ofstream file(folder + "/" + std::to_string(run) + "." + std::to_string(i) + ".around");
+    for (const auto &[number, page] : memories[i]) {
+      const int64_t place = int64_t(number * page.size()) - (64 << 20);
+      if (place >= 0 && size_t(place) + page.size() <= slot.memory.size) continue;
+      file.write(reinterpret_cast<const char *>(&place), sizeof place);
+      file.write(reinterpret_cast<const char *>(page.data()), std::streamsize(page.size()));
+    }
+  }
+}
+
+// Does the runs of the left side.
+std::string run_left(const std::string &path, const std::string &folder) {
+  Job current = read_job(path);
+  job = &current;
+  Library left(job->left);
+  if (!left.error.empty()) return "missing " + left.error;
+  std::vector<void *> slots = addresses();
+  for (unsigned run = 0; run < job->grids.size(); run++) {
+    prepare(run);
+    dump(folder, run, "start", snapshot());
+    const std::string fault = run_grid(job->grids[run], left.entry, slots.data(), set_positions);
+    const Memories after = snapshot();
+    dump(folder, run, "left", after);
+    dump_around(folder, run, after);
+    if (!fault.empty()) std::ofstream(folder + "/" + std::to_string(run) + ".fault") << fault;
+  }
+  return "done";
+}
+
 std::string run_job(const std::string &path, const std::string &folder) {
   Job current = read_job(path);
   job = &current;
@@ -270,8 +305,12 @@ int main(int count, char **arguments) {
     std::cout << run_job(arguments[2], arguments[3]) << std::endl;
     return 0;
   }
+  if (count == 4 && std::string(arguments[1]) == "--left") {
+    std::cout << run_left(arguments[2], arguments[3]) << std::endl;
+    return 0;
+  }
   if (count != 3) {
-    std::cerr << "run JOBS FIRST, or run --dump JOB FOLDER\n";
+    std::cerr << "run JOBS FIRST, run --dump JOB FOLDER, or run --left JOB FOLDER\n";
     return 2;
   }
   std::ifstream list(arguments[1]);

@@ -54,8 +54,8 @@ pub(crate) struct Args {
     /// Number of random cases (decompile-random) [default: 10000], or of planted heads (carve) [default: 100000].
     #[arg(long, value_name = "N")]
     cases: Option<u64>,
-    /// Check these sources or cubins, or folders of them (decompile-loop), or cubins (decompile-types) [default: those
-    /// of the corpus].
+    /// Check these sources or cubins, or folders of them (decompile-loop), or cubins (decompile-types) [default: those of the
+    /// corpus].
     #[arg(long, value_name = "PATH")]
     kernels: Vec<std::path::PathBuf>,
     /// Only compare these chips, such as `--chip 90` (sass) [default: all].
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     chip: Vec<u32>,
     /// Compare the machine code in these files, or folders of them, as well (sass): libraries, wheels, fat binaries;
     /// or the containers in these folders (dxil-parts, dxil-text, hlsl, hlsl-peers, hlsl-run, hlsl-vulkan), or the WGSL in these folders (naga); or list
-    /// what carving finds in these folders (carve).
+    /// what carving finds in these folders (carve), or the kernels in these folders (metal-interpret, metal-native).
     #[arg(long, value_name = "PATH")]
     packages: Vec<std::path::PathBuf>,
     /// Compare whole listings of cubins in packages, up to this many megabytes of code per chip (sass).
@@ -174,8 +174,12 @@ enum Format {
     MetalMutants,
     /// Compare decompiled kernels with their true sources: statements, loops, arguments, vectors.
     MetalReadability,
+    /// Run kernels of Metal libraries in the interpreter, and natively.
+    MetalInterpret,
     /// Run kernels on the host: their modules, beside their true or decompiled source.
     MetalNative,
+    /// Run every operation of AIR on every type in the interpreter, and natively.
+    MetalScalar,
     /// Compare signatures from metadata with the reflections of Metal libraries.
     MetalSignatures,
     /// Compile the structures of arguments with clang++, and check their layouts.
@@ -197,7 +201,10 @@ enum Format {
 impl Args {
     /// Returns whether the check does so much work that only a release build is fast enough.
     pub(crate) fn needs_release(&self) -> bool {
-        !matches!(self.format, Format::Naga | Format::MetalNative)
+        !matches!(
+            self.format,
+            Format::Naga | Format::MetalNative | Format::MetalInterpret | Format::MetalScalar
+        )
     }
 }
 
@@ -267,9 +274,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
             sample: args.sample,
             sources: args.sources,
             folders: &args.packages,
+            interpreter: false,
+            failures: args.failures.as_deref(),
+        }),
+        Format::MetalInterpret => metal::native::run(&metal::native::Options {
+            sample: args.sample,
+            sources: false,
+            folders: &args.packages,
+            interpreter: true,
             failures: args.failures.as_deref(),
         }),
         Format::MetalReadability => metal::native::readability::run(args.sample),
+        Format::MetalScalar => metal::native::scalar::run(args.sample),
         Format::MetalSignatures => metal::signatures::run(),
         Format::MetalStructs => metal::structs::run(),
         Format::Metallib => metallib::run(),

@@ -1,12 +1,11 @@
 //! Functions prepared for running: the order of steps in each block, the slots of values, and where branches meet again.
 //!
-//! Pure values have no order. Each is computed in its block, before its first user there: an effect, another pure value,
-//! the end of the block, or a phi of the next one. Values that have no user in their block are computed at its end. Since
-//! a value's block dominates its users, and phis only change on the edges into their block, that is always in time.
+//! The order is that of [`order`](crate::order).
 //!
 //! A value has a slot for each lane of its vector; a slot has a number for each lane of the wave.
 
 use super::fault::Reason;
+use crate::order;
 use unshade_core::graph;
 use unshade_ir::hash::FastMap;
 use unshade_ir::shader::data_type::{DataType, Packing, Scalar, StructTypes};
@@ -41,7 +40,7 @@ impl<'p> Code<'p> {
         let mut code = Self {
             info,
             function,
-            steps: IdVec::filled(Vec::new(), function.blocks.len()),
+            steps: IdVec::new(),
             meeting: meetings(function),
             slots: IdVec::filled(NO_SLOT, function.values.len()),
             count: 0,
@@ -59,7 +58,7 @@ impl<'p> Code<'p> {
                 code.constants.push((code.slots[id], number));
             }
         }
-        code.order(&used)?;
+        code.steps = order::steps(function, &used).ok_or(Reason::Unsound)?;
         for id in function.values.keys() {
             place(program, info, &mut code.places, id);
         }
@@ -75,60 +74,6 @@ impl<'p> Code<'p> {
     /// Returns whether a value has a slot.
     pub(super) fn has_slot(&self, id: ValueId) -> bool {
         self.slots.get(id).is_some_and(|slot| *slot != NO_SLOT)
-    }
-
-    /// Orders the values of each block.
-    fn order(&mut self, used: &ValueMap<bool>) -> Result<(), Reason> {
-        let function = self.function;
-        let mut pure: BlockMap<Vec<ValueId>> = IdVec::filled(Vec::new(), function.blocks.len());
-        for (id, value) in function.values.entries() {
-            let is_leaf = matches!(value.op, Op::Constant(_) | Op::Phi | Op::Undefined);
-            if used[id] && !function.is_replaced(id) && !value.op.is_effect() && !is_leaf {
-                pure[value.block].push(id);
-            }
-        }
-        let mut is_done = IdVec::filled(false, function.values.len());
-        for (block, contents) in function.blocks.entries() {
-            let effects = contents.effects.iter().filter(|effect| !function.is_replaced(**effect));
-            for &root in effects.chain(&pure[block]) {
-                self.compute(block, root, &mut is_done)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds a value to the steps of a block, after the pure values of the block that it needs.
-    fn compute(&mut self, block: BlockId, root: ValueId, is_done: &mut ValueMap<bool>) -> Result<(), Reason> {
-        let function = self.function;
-        let mut stack = vec![(root, 0)];
-        while let Some((id, next)) = stack.last_mut() {
-            let id = *id;
-            if is_done[id] {
-                stack.pop();
-                continue;
-            }
-            let Some(&input) = function.inputs(id).get(*next) else {
-                is_done[id] = true;
-                self.steps[block].push(id);
-                stack.pop();
-                continue;
-            };
-            *next += 1;
-            if input == ValueId::NONE {
-                continue;
-            }
-            let input = function.resolve(input);
-            let value = &function.values[input];
-            let is_leaf = matches!(value.op, Op::Constant(_) | Op::Phi | Op::Undefined);
-            if !is_done[input] && !is_leaf && value.block == block {
-                // An effect that comes later, or a circle.
-                if value.op.is_effect() || stack.len() > function.values.len() {
-                    return Err(Reason::Unsound);
-                }
-                stack.push((input, 0));
-            }
-        }
-        Ok(())
     }
 }
 

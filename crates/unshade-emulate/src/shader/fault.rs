@@ -107,31 +107,36 @@ impl Default for Limits {
 
 /// What is left of the limits.
 #[derive(Debug)]
-pub(super) struct Budget {
-    pub(super) limits: Limits,
+pub(crate) struct Budget {
+    pub(crate) limits: Limits,
     steps: u64,
     memory: usize,
 }
 
 impl Budget {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits) -> Self {
         Self { limits, steps: 0, memory: 0 }
     }
 
+    /// Returns the number of steps so far.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
     /// Counts a step.
-    pub(super) fn step(&mut self) -> std::result::Result<(), Reason> {
+    pub(crate) fn step(&mut self) -> std::result::Result<(), Reason> {
         self.steps += 1;
         if self.steps > self.limits.steps { Err(Reason::Steps) } else { Ok(()) }
     }
 
     /// Counts bytes that are about to be allocated.
-    pub(super) fn allocate(&mut self, bytes: usize) -> std::result::Result<(), Reason> {
+    pub(crate) fn allocate(&mut self, bytes: usize) -> std::result::Result<(), Reason> {
         self.memory = self.memory.saturating_add(bytes);
         if self.memory > self.limits.memory { Err(Reason::Memory) } else { Ok(()) }
     }
 
     /// Counts bytes that were freed.
-    pub(super) fn free(&mut self, bytes: usize) {
+    pub(crate) fn free(&mut self, bytes: usize) {
         self.memory = self.memory.saturating_sub(bytes);
     }
 }

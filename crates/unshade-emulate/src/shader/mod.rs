@@ -65,7 +65,7 @@ mod hash;
 pub mod inputs;
 mod lanewise;
 mod machine;
-mod number;
+pub(crate) mod number;
 pub mod outputs;
 mod resource;
 mod stage;

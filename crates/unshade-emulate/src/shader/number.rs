@@ -20,7 +20,7 @@ use unshade_ir::fold::{fold, masked, signed};
 use unshade_ir::shader::{ShaderOp, Signedness};
 
 /// Returns the bits of the nearest half, of two the even one.
-pub(super) fn float_to_half(number: f64) -> u16 {
+pub(crate) fn float_to_half(number: f64) -> u16 {
     if number.is_nan() {
         return 0x7e00;
     }

@@ -16,16 +16,23 @@ const THREADGROUP: u64 = 32 << 10;
 /// Threads of a threadgroup and threadgroups of a grid, for each run: one simdgroup, four, and two with larger parameters.
 const GRIDS: [[[u32; 3]; 2]; 3] = [[[32, 1, 1], [3, 2, 2]], [[32, 2, 2], [2, 2, 1]], [[64, 1, 1], [4, 3, 1]]];
 
-/// Returns the text of a job.
-pub(super) fn text(kernel: &Kernel, left: &Path, right: &Path) -> String {
-    let mut text = format!("left {}\nright {}\n", left.display(), right.display());
-    for [mut threads, groups] in GRIDS {
+/// Returns the threads of a threadgroup and the threadgroups of a grid, for each run of a kernel.
+pub(super) fn grids(kernel: &Kernel) -> [[[u32; 3]; 2]; 3] {
+    GRIDS.map(|[mut threads, groups]| {
         let most = kernel.max_threads.unwrap_or(u32::MAX);
         for axis in [2, 1, 0] {
             while threads.iter().product::<u32>() > most && threads[axis] > 1 {
                 threads[axis] /= 2;
             }
         }
+        [threads, groups]
+    })
+}
+
+/// Returns the text of a job.
+pub(super) fn text(kernel: &Kernel, left: &Path, right: &Path) -> String {
+    let mut text = format!("left {}\nright {}\n", left.display(), right.display());
+    for [threads, groups] in grids(kernel) {
         let [x, y, z] = threads;
         let [gx, gy, gz] = groups;
         let _ = writeln!(text, "threads {x} {y} {z} groups {gx} {gy} {gz}");

@@ -13,13 +13,17 @@
 //! | none, fault | nothing is written; both sides fault in the same way, for inputs that nobody would give |
 //! | numbers | that are written and compared |
 //!
+//! The modules of all these kernels also run in the interpreter, on the same buffers ([`interpreted`]).
+//!
 //! With `--sources` the kernels are those of `air` in UNSHADE_CORPUS and of MLX's wheel, and their true sources, and faults
 //! are planted ([`planted`]) to see whether they are found. Without, the kernels are those of all packages, or of the folders
 //! of `--packages`, and the program's `decompile` (UNSHADE_PROGRAM names another) writes the source.
 
 mod cases;
+mod compared;
 mod decompiled;
 mod entry;
+mod interpreted;
 mod intrinsics;
 mod job;
 mod llvm_text;
@@ -28,6 +32,9 @@ mod module;
 mod planted;
 pub(in super::super) mod readability;
 mod report;
+mod saturated;
+pub(crate) mod scalar;
+mod scalar_text;
 mod tools;
 
 use std::fs;
@@ -60,6 +67,8 @@ pub(crate) struct Options<'o> {
     pub(crate) sources: bool,
     /// Folders of libraries and modules instead of all packages.
     pub(crate) folders: &'o [PathBuf],
+    /// Only the interpreter, beside native runs of the modules.
+    pub(crate) interpreter: bool,
     pub(crate) failures: Option<&'o Path>,
 }
 
@@ -138,6 +147,9 @@ fn without_paths(text: &str) -> String {
 pub(crate) fn run(options: &Options<'_>) -> Result<()> {
     let Some(tools) = Tools::find()? else { return Ok(()) };
     let step = options.sample.unwrap_or(1).max(1);
+    if options.interpreter {
+        return interpreted::run_alone(&tools, step, options.folders, options.failures);
+    }
     let folder = sh::temporary("native");
     fs::create_dir_all(&folder)?;
     let result = run_in(&tools, options, step, &folder);
@@ -174,7 +186,8 @@ fn run_in(tools: &Tools, options: &Options<'_>, step: usize, folder: &Path) -> R
     if let Some(failures) = options.failures {
         report::write_failures(&records, failures)?;
     }
-    Ok(())
+    let ready: Vec<_> = ready.iter().map(|&number| (number, &records[number].case)).collect();
+    interpreted::run(tools, &ready, &files, None)
 }
 
 /// Runs the jobs of some kernels.
