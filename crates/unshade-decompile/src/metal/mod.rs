@@ -7,8 +7,10 @@
 //! | `signs` | signs of integers |
 //! | `handles` | types of textures that helper functions take |
 //! | `declaration` | structures, variables, parameters and results with their attributes |
-//! | `function` | functions: statements |
+//! | `function` | functions: signatures, variables, assignments |
+//! | `statement` | conditions and loops |
 //! | `expression` | expressions, with conversions between numbers |
+//! | `composite` | vectors, structures, arrays, calls |
 //! | `address` | pointers as names with indices and members |
 //! | `operation` | operations of the library |
 //! | `texture` | textures and samplers |
@@ -20,6 +22,7 @@
 
 mod address;
 mod bounds;
+mod composite;
 mod declaration;
 mod expression;
 mod function;
@@ -29,6 +32,7 @@ mod operation;
 mod places;
 mod signs;
 mod spelling;
+mod statement;
 #[cfg(test)]
 mod tests;
 mod texture;
