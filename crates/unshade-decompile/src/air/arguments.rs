@@ -5,7 +5,7 @@
 
 use super::node::{Item, items};
 use super::shared::Shared;
-use crate::ir::metal::interface::{Attributed, FunctionKind, MetalFunction};
+use crate::ir::metal::interface::{Attributed, FunctionKind, MeshOutput, MetalFunction};
 use crate::ir::metal::types::{AddressSpace, ValueType};
 use unshade_llvm::ids::MetadataId;
 
@@ -91,11 +91,41 @@ impl<'m> Shared<'m, '_> {
             parameter.attribute = keyword.strip_prefix("air.").unwrap_or(keyword).to_owned();
             if parameter.attribute == "mesh" {
                 parameter.attribute.clear();
-                parameter.type_name = resource_type(type_name);
+                parameter.type_name = mesh_type(type_name);
+                let node = items.iter().find_map(|item| item.node());
+                function.mesh = node.map(|node| self.mesh_output(node));
+            } else {
+                parameter.ty = self.with_name(parameter.ty, type_name);
             }
-            parameter.ty = self.with_name(parameter.ty, type_name);
         }
         self.add_predicate(function, index, items);
+    }
+
+    /// Returns the members of what a mesh function writes.
+    fn mesh_output(&self, node: MetadataId) -> MeshOutput {
+        let lists: Vec<MetadataId> =
+            items(self.module, node).into_iter().filter_map(|item| item.node()).collect();
+        let members = |list: Option<&MetadataId>| -> Vec<Attributed> {
+            let nodes = list.map(|list| items(self.module, *list)).unwrap_or_default();
+            nodes.into_iter().filter_map(|item| item.node()).map(|node| self.output(node)).collect()
+        };
+        MeshOutput { vertex: members(lists.first()), primitive: members(lists.get(1)) }
+    }
+
+    /// Describes one result.
+    fn output(&self, node: MetadataId) -> Attributed {
+        let items = items(self.module, node);
+        let text_after = |word: &str| {
+            let at = items.iter().position(|item| *item == Item::Text(word))?;
+            items.get(at + 1)?.text().map(str::to_owned)
+        };
+        let keyword =
+            items.iter().filter_map(|item| item.text()).find(|word| *word != "air.function_constant");
+        Attributed {
+            name: text_after("air.arg_name").unwrap_or_default(),
+            type_name: text_after("air.arg_type_name").unwrap_or_default(),
+            attribute: output_attribute(keyword.unwrap_or_default(), &items),
+        }
     }
 
     /// Adds the function constant that decides whether an argument exists.
@@ -132,18 +162,7 @@ impl<'m> Shared<'m, '_> {
     pub(super) fn describe_outputs(&mut self, function: &mut MetalFunction, node: MetadataId) {
         for item in items(self.module, node) {
             let Some(node) = item.node() else { continue };
-            let items = items(self.module, node);
-            let text_after = |word: &str| {
-                let at = items.iter().position(|item| *item == Item::Text(word))?;
-                items.get(at + 1)?.text().map(str::to_owned)
-            };
-            let keyword =
-                items.iter().filter_map(|item| item.text()).find(|word| *word != "air.function_constant");
-            function.outputs.push(Attributed {
-                name: text_after("air.arg_name").unwrap_or_default(),
-                type_name: text_after("air.arg_type_name").unwrap_or_default(),
-                attribute: output_attribute(keyword.unwrap_or_default(), &items),
-            });
+            function.outputs.push(self.output(node));
         }
         // Signs of members.
         if let ValueType::Struct(number) = self.program.types.get(function.result) {
@@ -211,6 +230,14 @@ fn resource_type(name: &str) -> String {
     }
 }
 
+/// Returns the type of a mesh: `mesh<V, P, 3, 1, triangle>` has a topology at the end.
+fn mesh_type(name: &str) -> String {
+    match name.rsplit_once(", ") {
+        Some((start, topology)) if name.starts_with("mesh<") => format!("{start}, topology::{topology}"),
+        _ => name.to_owned(),
+    }
+}
+
 /// Returns the attribute of a member of the structure of inputs.
 fn stage_attribute(keyword: &str, items: &[Item<'_>]) -> String {
     match keyword {
@@ -230,7 +257,9 @@ fn stage_attribute(keyword: &str, items: &[Item<'_>]) -> String {
 fn output_attribute(keyword: &str, items: &[Item<'_>]) -> String {
     let texts = || items.iter().filter_map(|item| item.text());
     match keyword {
-        "air.vertex_output" => texts().find(|text| text.starts_with("user(")).unwrap_or_default().to_owned(),
+        "air.vertex_output" | "air.mesh_vertex_data" | "air.mesh_primitive_data" | "air.primitive_data" => {
+            texts().find(|text| text.starts_with("user(")).unwrap_or_default().to_owned()
+        }
         "air.render_target" => {
             let numbers: Vec<u32> = items.iter().filter_map(|item| item.number()).collect();
             match numbers[..] {

@@ -444,6 +444,13 @@ impl Printer<'_> {
             Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv => {
                 let (left, right) = self.floats(id, a, b);
                 let right = right.wrapped(precedence + 1);
+                // A sum with a negative constant is a difference.
+                let (operator, right) = match right.strip_prefix('-') {
+                    Some(positive) if op == Op::FloatAdd && is_literal(positive) => {
+                        ("-", positive.to_owned())
+                    }
+                    _ => (operator, right),
+                };
                 let text = format!("{} {operator} {right}", left.wrapped(precedence));
                 return Text::new(text, precedence, Kind::Float);
             }
@@ -699,6 +706,12 @@ impl Printer<'_> {
         let right = self.truth(right, precedence + 1);
         Text::new(format!("{left} {operator} {right}"), precedence, Kind::Bool)
     }
+}
+
+/// Returns whether a text is a number.
+fn is_literal(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
 }
 
 /// Returns whether a number is negative as a signed one, and not the smallest.

@@ -20,6 +20,7 @@ use crate::schedule::{self, Schedule};
 use crate::structure::{Statement, Structurer};
 use crate::tidy;
 use crate::variables::Variables;
+use std::collections::BTreeSet;
 
 pub(super) use super::places::Places;
 
@@ -196,7 +197,7 @@ impl Printer<'_> {
         lines.append(&mut self.lines);
         lines.push(plain("}".into()));
         counted::declare_counters(&mut lines, &self.counters);
-        tidy::shorten_steps(&mut lines);
+        tidy::run(&mut lines, &BTreeSet::new());
         lines
     }
 
@@ -242,6 +243,7 @@ impl Printer<'_> {
             }
         }
         self.used.add(&program.types, self.info.result);
+        lines.extend(self.mesh_structures());
         let name = &naming.functions[index];
         if !members.is_empty() {
             lines.push(format!("struct {name}_in"));
@@ -413,8 +415,14 @@ impl Printer<'_> {
 
     pub(super) fn block(&mut self, block: BlockId) {
         let schedule = self.schedule;
-        for &id in &schedule.statements[block] {
-            self.item(id);
+        let list = &schedule.statements[block];
+        let mut at = 0;
+        while let Some(&id) = list.get(at) {
+            let members = self.mesh_members(&list[at..]);
+            if members == 0 {
+                self.item(id);
+            }
+            at += members.max(1);
         }
         self.copies(block);
     }

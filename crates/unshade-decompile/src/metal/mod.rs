@@ -14,6 +14,7 @@
 //! | `address` | pointers as names with indices and members |
 //! | `operation` | operations of the library |
 //! | `texture` | textures and samplers |
+//! | `mesh` | vertices and primitives of meshes |
 //! | `spelling` | texts of types and numbers |
 //! | `names` | identifiers that are free |
 //!
@@ -27,6 +28,7 @@ mod declaration;
 mod expression;
 mod function;
 mod handles;
+mod mesh;
 mod names;
 mod operation;
 mod places;

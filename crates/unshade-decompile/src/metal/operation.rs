@@ -63,6 +63,13 @@ impl Printer<'_> {
                 self.line(&format!("atomic_thread_fence({flags}, {order}, {scope});"));
             }
             "atomic.cmpxchg.weak" => self.compare_exchange(id),
+            "set_primitive_count_mesh" | "set_index_mesh" | "set_threadgroups_per_grid_mesh_properties" => {
+                let mesh = self.pointer(input(0)).text;
+                let numbers: Vec<String> = (1..self.function.inputs(id).len())
+                    .map(|index| self.value(self.function.input(id, index), Kind::Unsigned, 0))
+                    .collect();
+                self.line(&format!("{mesh}.{}({});", row.name, numbers.join(", ")));
+            }
             "copy_memory" => self.copy_memory(id),
             "set_memory" => self.set_memory(id),
             "simdgroup_matrix_8x8_load" => {

@@ -355,3 +355,41 @@ fn vectors_of_eight_lanes_are_declared() {
     let text = text.text();
     assert!(text.contains("typedef float vector_float_8 __attribute__((ext_vector_type(8)));"), "{text}");
 }
+
+#[test]
+fn members_of_vertices_of_meshes_are_set_together() {
+    let code = r#"%struct._mesh_t = type opaque
+define void @m(%struct._mesh_t addrspace(7)* %mesh, i32 %i) {
+  call void @air.set_primitive_count_mesh(%struct._mesh_t addrspace(7)* %mesh, i32 1)
+  call void @air.set_position_mesh(%struct._mesh_t addrspace(7)* %mesh, i32 %i, <4 x float> zeroinitializer)
+  call void @air.set_vertex_data_mesh.f32(%struct._mesh_t addrspace(7)* %mesh, i32 0, i32 %i, float 2.0)
+  call void @air.set_index_mesh(%struct._mesh_t addrspace(7)* %mesh, i32 0, i8 1)
+  ret void
+}
+declare void @air.set_primitive_count_mesh(%struct._mesh_t addrspace(7)*, i32)
+declare void @air.set_position_mesh(%struct._mesh_t addrspace(7)*, i32, <4 x float>)
+declare void @air.set_vertex_data_mesh.f32(%struct._mesh_t addrspace(7)*, i32, i32, float)
+declare void @air.set_index_mesh(%struct._mesh_t addrspace(7)*, i32, i8)
+!air.mesh = !{!5}
+!5 = !{void (%struct._mesh_t addrspace(7)*, i32)* @m, !6, !7}
+!6 = !{}
+!7 = !{!8, !13}
+!8 = !{i32 0, !"air.mesh", !9, !"air.arg_type_name", !"mesh<Point, void, 3, 1, triangle>", !"air.arg_name", !"out"}
+!9 = !{!"air.mesh_type_info", !10, !6, i32 3, i32 1, !"air.triangle"}
+!10 = !{!11, !12}
+!11 = !{!"air.position", !"air.arg_type_name", !"float4", !"air.arg_name", !"position"}
+!12 = !{!"air.vertex_output", !"user(locn0)", !"air.arg_type_name", !"float", !"air.arg_name", !"weight"}
+!13 = !{i32 1, !"air.thread_index_in_threadgroup", !"air.arg_type_name", !"uint", !"air.arg_name", !"i"}
+"#;
+    let metal = decompile(code);
+    let text = metal.text();
+    assert!(metal.unknown.is_empty(), "{:?}", metal.unknown);
+    assert!(
+        text.contains(
+            "struct Point\n{\n    float4 position [[position]];\n    float weight [[user(locn0)]];\n};"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("mesh<Point, void, 3, 1, topology::triangle> out"), "{text}");
+    assert!(text.contains("    out.set_primitive_count(1);\n    out.set_vertex(i, Point{float4(0.0f), 2.0f});\n    out.set_index(0, 1);"), "{text}");
+}

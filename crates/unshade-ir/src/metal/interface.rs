@@ -57,12 +57,23 @@ pub struct MetalFunction {
     pub result: TypeId,
     /// What the members of its result are, or the result itself, if it is an entry point.
     pub outputs: Vec<Attributed>,
+    /// What it writes, if it is a mesh function.
+    pub mesh: Option<MeshOutput>,
     /// Attributes of the function, as in the text.
     pub attributes: Vec<String>,
     /// Its variables in memory of the thread: [`Op::Symbol`](crate::Op::Symbol) refers to them.
     pub locals: Vec<Local>,
     /// Its code.
     pub function: Function,
+}
+
+/// What a mesh function writes: the members of the structures of vertices and of primitives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MeshOutput {
+    /// Of a vertex.
+    pub vertex: Vec<Attributed>,
+    /// Of a primitive.
+    pub primitive: Vec<Attributed>,
 }
 
 /// A name with a type and an attribute.

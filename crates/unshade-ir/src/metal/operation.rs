@@ -248,6 +248,16 @@ pub const ROWS: &[Row] = &[
     row("simdgroup_matrix_8x8_multiply_accumulate", "simdgroup_multiply_accumulate", Reads, "x", "xxx"),
     // Fragments.
     row("discard_fragment", "discard_fragment", Changes, "-", ""),
+    // Meshes: the mesh, then the number of a vertex or primitive; user data have their own number before it.
+    row("set_primitive_count_mesh", "set_primitive_count", Changes, "-", "hu"),
+    row("set_index_mesh", "set_index", Changes, "-", "huu"),
+    row("set_position_mesh", "set_vertex", Changes, "-", "huf"),
+    row("set_point_size_mesh", "set_vertex", Changes, "-", "huf"),
+    row("set_vertex_data_mesh", "set_vertex", Changes, "-", "huux"),
+    row("set_primitive_data_mesh", "set_primitive", Changes, "-", "huux"),
+    row("set_render_target_array_index_mesh", "set_primitive", Changes, "-", "huu"),
+    row("set_viewport_array_index_mesh", "set_primitive", Changes, "-", "huu"),
+    row("set_threadgroups_per_grid_mesh_properties", "set_threadgroups_per_grid", Changes, "-", "hu"),
     // Textures. Their inputs depend on the kind of texture.
     row("sample_texture", "sample", Reads, "a", "hh"),
     row("sample_texture_grad", "sample", Reads, "a", "hh"),
