@@ -38,6 +38,7 @@
 //! | [`schedule`] | which values become statements, and in which order |
 //! | [`variables`] | values that share a variable |
 //! | [`placement`] | where variables are declared |
+//! | `statements` | conditions, loops and switches in the syntax of C |
 //! | `tidy` | what people write shorter |
 //! | [`counted`] | loops that count |
 //! | [`named`] | names and types of the source code, from debugging information |
@@ -75,6 +76,7 @@ mod root_signature;
 pub mod sass;
 pub mod schedule;
 pub mod shader;
+mod statements;
 pub mod structure;
 mod tidy;
 pub mod types;

@@ -122,9 +122,7 @@ impl Printer<'_> {
             return true;
         }
         let addresses = copy.loads.iter().map(|load| self.function.values[*load].address);
-        self.addresses.extend(addresses.filter(|address| *address != crate::ir::NO_ADDRESS));
-        self.addresses.sort_unstable();
-        self.addresses.dedup();
+        self.output.addresses.extend(addresses.filter(|address| *address != crate::ir::NO_ADDRESS));
         let [handle, index] = [0, 1].map(|at| self.function.input(id, at));
         let Some(element) =
             self.resource_of(handle).and_then(|id| self.program.resources[id].element.clone())

@@ -24,7 +24,8 @@ use crate::placement::{self, Scopes};
 use crate::schedule::{self, Schedule, TopTested};
 use crate::shader::kinds::{self, Kind};
 use crate::shader::users::Users;
-use crate::structure::{Condition, LoopKind, Statement, Structurer};
+use crate::statements::{Output, StatementPrinter};
+use crate::structure::{Statement, Structurer};
 use crate::tidy;
 use crate::variables::Variables;
 use std::collections::BTreeSet;
@@ -67,8 +68,6 @@ pub(super) struct Printer<'p> {
     /// The variables that take the status of accesses.
     pub(super) status_of: FastMap<ValueId, String>,
     value_names: FastMap<ValueId, String>,
-    /// The variables of `for` loops that have a start.
-    pub(super) counters: Vec<String>,
     /// The variables whose values have no effects, and that nothing else sets.
     pure: BTreeSet<String>,
     /// What the source code calls the variables of values.
@@ -76,10 +75,7 @@ pub(super) struct Printer<'p> {
     /// Variables that are declared already.
     pub(super) declared: ValueMap<bool>,
     used: ValueMap<bool>,
-    pub(super) lines: Vec<Line>,
-    pub(super) indent: usize,
-    pub(super) addresses: Vec<u32>,
-    flags: Vec<String>,
+    pub(super) output: Output,
 }
 
 /// Returns the name of a function without the mangling of MSVC: `?shade@@YAMM@Z` is `shade`.
@@ -152,14 +148,10 @@ pub(super) fn print(program: &ShaderProgram, naming: &Naming, names: &Names, ind
         status_of: FastMap::default(),
         value_names: FastMap::default(),
         source_names: FastMap::default(),
-        counters: Vec::new(),
         pure: BTreeSet::new(),
         declared: ValueMap::filled(false, function.values.len()),
         used,
-        lines: Vec::new(),
-        indent: 1,
-        addresses: Vec::new(),
-        flags: Vec::new(),
+        output: Output::body(),
     };
     printer.unknown.append(&mut printer.interface.missing);
     printer.find_status();
@@ -177,7 +169,7 @@ impl Printer<'_> {
         outer.iter().for_each(|class| self.declared[*class] = true);
         self.statements(statements);
         if self.interface.result.is_some()
-            && self.lines.last().is_none_or(|line| line.text.trim() != self.return_text())
+            && self.output.lines.last().is_none_or(|line| line.text.trim() != self.return_text())
         {
             let text = self.return_text();
             self.line(&text);
@@ -207,12 +199,12 @@ impl Printer<'_> {
         for name in status {
             lines.push(plain(&format!("    uint {name} = 0;")));
         }
-        for flag in &self.flags {
+        for flag in &self.output.flags {
             lines.push(plain(&format!("    bool {flag} = false;")));
         }
-        lines.append(&mut self.lines);
+        lines.append(&mut self.output.lines);
         lines.push(plain("}"));
-        counted::declare_counters(&mut lines, &self.counters);
+        counted::declare_counters(&mut lines, &self.output.counters);
         scopes::declare_outside(&mut lines, &self.element_names());
         scopes::return_at_once(&mut lines);
         scopes::declare_where_set(&mut lines);
@@ -265,7 +257,7 @@ impl Printer<'_> {
         declared
     }
 
-    fn return_text(&self) -> String {
+    pub(super) fn return_text(&self) -> String {
         match &self.interface.result {
             Some(result) => format!("return {result};"),
             None => "return;".into(),
@@ -276,10 +268,10 @@ impl Printer<'_> {
     pub(super) fn line(&mut self, text: &str) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.extend(self.unnamed(text));
-        let addresses = std::mem::take(&mut self.addresses);
+        let addresses = std::mem::take(&mut self.output.addresses);
         for text in pending.iter().map(String::as_str).chain([text]) {
-            let text = format!("{}{text}", "    ".repeat(self.indent));
-            self.lines.push(Line { text, addresses: addresses.clone() });
+            self.output.addresses.clone_from(&addresses);
+            self.output.line(text);
         }
     }
 
@@ -374,38 +366,8 @@ impl Printer<'_> {
         }
     }
 
-    fn statements(&mut self, list: &[Statement]) {
-        for statement in list {
-            self.statement(statement);
-        }
-    }
-
-    pub(super) fn braced(&mut self, head: &str, body: &[Statement]) {
-        self.line(head);
-        self.line("{");
-        self.scope(body);
-        self.line("}");
-    }
-
-    /// Prints statements in a scope of their own: names that are declared there end with it.
-    pub(super) fn scope(&mut self, body: &[Statement]) {
-        let heap_objects = self.heap_objects.clone();
-        self.indent += 1;
-        self.statements(body);
-        self.indent -= 1;
-        self.heap_objects = heap_objects;
-    }
-
-    pub(super) fn condition(&mut self, (test, holds): (Condition, bool)) -> String {
-        match test {
-            Condition::Flag(flag) => format!("{}{}", if holds { "" } else { "!" }, self.flag(flag)),
-            Condition::Value(id) if holds => self.value(id, Kind::Known(ScalarKind::Bool), 0),
-            Condition::Value(id) => self.negated(id),
-        }
-    }
-
     /// Returns the opposite of a condition.
-    fn negated(&mut self, id: ValueId) -> String {
+    pub(super) fn negated(&mut self, id: ValueId) -> String {
         let function = self.function;
         let bool = Kind::Known(ScalarKind::Bool);
         if !self.has_variable(id) {
@@ -440,95 +402,8 @@ impl Printer<'_> {
         Some((op, format!("{left} {operator} {right}")))
     }
 
-    fn flag(&mut self, flag: u32) -> String {
-        let name = format!("skip{}", flag + 1);
-        if !self.flags.contains(&name) {
-            self.flags.push(name.clone());
-        }
-        name
-    }
-
-    fn statement(&mut self, statement: &Statement) {
-        match statement {
-            Statement::Block(block) => self.block(*block),
-            Statement::If { condition, then, otherwise } => {
-                self.choice_statement(*condition, then, otherwise);
-            }
-            Statement::Loop { kind: LoopKind::Endless, body } => self.braced("while (true)", body),
-            Statement::Loop { kind: LoopKind::Once, body } => {
-                self.line("do");
-                self.line("{");
-                self.scope(body);
-                self.line("} while (false);");
-            }
-            Statement::Loop { kind: LoopKind::While(condition, holds), body } => {
-                self.while_loop((*condition, *holds), body);
-            }
-            Statement::Loop { kind: LoopKind::DoWhile(condition, holds), body } => {
-                self.do_loop((*condition, *holds), body);
-            }
-            Statement::Switch { selector, cases } => {
-                let text = self.value(*selector, Kind::Integer, 0);
-                self.line(&format!("switch ({text})"));
-                self.line("{");
-                for (numbers, is_default, body) in cases {
-                    let width = self.function.width(*selector);
-                    for number in numbers {
-                        let number = super::expression::literal(*number, ScalarKind::Signed, width);
-                        self.line(&format!("case {number}:"));
-                    }
-                    if *is_default {
-                        self.line("default:");
-                    }
-                    self.scope(body);
-                }
-                self.line("}");
-            }
-            Statement::Break => self.line("break;"),
-            Statement::Continue => self.line("continue;"),
-            Statement::Return => {
-                let text = self.return_text();
-                if self.info.result.is_none() {
-                    self.line(&text);
-                }
-            }
-            Statement::Goto(block) => {
-                self.unknown.push("a jump".into());
-                self.line(&format!("// goto block {}", block.number()));
-            }
-            Statement::Label(block) => self.line(&format!("// block {}", block.number())),
-            Statement::Set(flag, is_set) => {
-                let name = self.flag(*flag);
-                self.line(&format!("{name} = {is_set};"));
-            }
-        }
-    }
-
-    fn choice_statement(
-        &mut self,
-        condition: (Condition, bool),
-        then: &[Statement],
-        otherwise: &[Statement],
-    ) {
-        let text = self.condition(condition);
-        self.braced(&format!("if ({text})"), then);
-        let mut rest = otherwise;
-        while !rest.is_empty() {
-            match rest {
-                [Statement::If { condition, then, otherwise }] => {
-                    let text = self.condition(*condition);
-                    self.braced(&format!("else if ({text})"), then);
-                    rest = otherwise;
-                }
-                others => {
-                    self.braced("else", others);
-                    rest = &[];
-                }
-            }
-        }
-    }
-
-    fn block(&mut self, block: BlockId) {
+    /// Prints the values of a block, and sets the phis after it.
+    pub(super) fn values(&mut self, block: BlockId) {
         let schedule = self.schedule;
         for &id in &schedule.statements[block] {
             self.item(id);
@@ -543,7 +418,7 @@ impl Printer<'_> {
             return;
         }
         if address != crate::ir::NO_ADDRESS {
-            self.addresses.push(address);
+            self.output.addresses.push(address);
         }
         let function = self.function;
         match function.op(id) {

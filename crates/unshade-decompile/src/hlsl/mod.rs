@@ -6,7 +6,7 @@
 //! | `declaration` | structures, constant buffers, resources, variables |
 //! | `element_copy` | copies of elements of structured buffers |
 //! | `function` | functions: statements |
-//! | `loops` | loops that count |
+//! | `statement` | statements, as HLSL has them |
 //! | `scopes` | declarations where variables are set first |
 //! | `expression` | expressions, with conversions between kinds of numbers |
 //! | `constant_buffer` | members of constant buffers and structures from offsets |
@@ -43,7 +43,6 @@ mod initializer;
 mod legacy;
 #[cfg(test)]
 mod legacy_tests;
-mod loops;
 mod matrix;
 mod matrix_scalar;
 mod matrix_value;
@@ -62,6 +61,7 @@ mod source_names;
 mod spelling;
 mod stage;
 mod state;
+mod statement;
 mod words;
 
 use crate::Line;

@@ -40,7 +40,7 @@ impl Printer<'_> {
                 match self.path(base) {
                     Some(place) => place,
                     None => {
-                        let pointer = self.pointer(base).wrapped(p::UNARY);
+                        let pointer = self.typed_pointer(base).wrapped(p::UNARY);
                         Text::other(format!("(*{pointer})"), p::POSTFIX)
                     }
                 }
@@ -50,7 +50,7 @@ impl Printer<'_> {
                 match self.path(base) {
                     Some(place) => Text::other(format!("{}.{name}", place.wrapped(p::POSTFIX)), p::POSTFIX),
                     None => {
-                        let pointer = self.pointer(base).wrapped(p::POSTFIX);
+                        let pointer = self.typed_pointer(base).wrapped(p::POSTFIX);
                         Text::other(format!("{pointer}->{name}"), p::POSTFIX)
                     }
                 }
@@ -67,10 +67,21 @@ impl Printer<'_> {
                 Text::other(format!("{}[0]", self.argument_name(pointer)), p::POSTFIX)
             }
             _ => {
-                let text = self.pointer(pointer).wrapped(p::UNARY);
+                let text = self.typed_pointer(pointer).wrapped(p::UNARY);
                 Text::other(format!("*{text}"), p::UNARY)
             }
         }
+    }
+
+    /// Returns a pointer that something is done with: no address has a type, too.
+    fn typed_pointer(&mut self, pointer: ValueId) -> Text {
+        if self.has_variable(pointer) || !matches!(self.function.op(pointer), Op::Constant(_) | Op::Undefined)
+        {
+            return self.pointer(pointer);
+        }
+        let kind = self.kind_of(pointer);
+        let ty = self.type_text(pointer, kind);
+        Text::other(format!("({ty})nullptr"), p::UNARY)
     }
 
     /// Returns what a pointer points to, for an access that must happen as often as the code says.
@@ -172,7 +183,7 @@ impl Printer<'_> {
                 text
             }
         };
-        (self.pointer(base).wrapped(p::POSTFIX), text)
+        (self.typed_pointer(base).wrapped(p::POSTFIX), text)
     }
 
     fn wide_index(&mut self, index: ValueId, is_first: bool) -> String {

@@ -17,6 +17,7 @@ use crate::ir::{BlockId, Function, NO_ADDRESS, Op, SymbolId, TypeId, ValueId, Va
 use crate::pass;
 use crate::placement::{self, Scopes};
 use crate::schedule::{self, Schedule};
+use crate::statements::{Output, StatementPrinter};
 use crate::structure::{Statement, Structurer};
 use crate::tidy;
 use crate::variables::Variables;
@@ -58,12 +59,8 @@ pub(super) struct Printer<'p> {
     /// Those of the functions that were printed already.
     pub(super) extras: &'p [Vec<&'static str>],
     value_names: FastMap<ValueId, String>,
-    pub(super) counters: Vec<String>,
     declared: ValueMap<bool>,
-    pub(super) lines: Vec<Line>,
-    pub(super) indent: usize,
-    addresses: Vec<u32>,
-    pub(super) flags: Vec<String>,
+    pub(super) output: Output,
     numbers: u32,
 }
 
@@ -141,12 +138,8 @@ pub(super) fn print(
         extra: Vec::new(),
         extras,
         value_names: FastMap::default(),
-        counters: Vec::new(),
         declared: ValueMap::filled(false, function.values.len()),
-        lines: Vec::new(),
-        indent: 1,
-        addresses: Vec::new(),
-        flags: Vec::new(),
+        output: Output::body(),
         numbers: 0,
     };
     printer.find_symbols(&used);
@@ -175,10 +168,10 @@ impl Printer<'_> {
         let outer = placement::outer(self, statements);
         outer.iter().for_each(|class| self.declared[*class] = true);
         self.statements(statements);
-        if let Some(last) = self.lines.last()
+        if let Some(last) = self.output.lines.last()
             && last.text == "    return;"
         {
-            self.lines.pop();
+            self.output.lines.pop();
         }
         let plain = |text: String| Line { text, addresses: Vec::new() };
         let mut lines: Vec<Line> = self.signature(index, read_only).into_iter().map(plain).collect();
@@ -191,12 +184,12 @@ impl Printer<'_> {
             let value = if self.may_be_unset(class) { self.zero(class) } else { String::new() };
             lines.push(plain(format!("    {declared}{value};")));
         }
-        for flag in &self.flags {
+        for flag in &self.output.flags {
             lines.push(plain(format!("    bool {flag} = false;")));
         }
-        lines.append(&mut self.lines);
+        lines.append(&mut self.output.lines);
         lines.push(plain("}".into()));
-        counted::declare_counters(&mut lines, &self.counters);
+        counted::declare_counters(&mut lines, &self.output.counters);
         tidy::run(&mut lines, &BTreeSet::new());
         lines
     }
@@ -325,17 +318,14 @@ impl Printer<'_> {
 
     /// Adds a line.
     pub(super) fn line(&mut self, text: &str) {
-        let mut addresses = std::mem::take(&mut self.addresses);
-        addresses.sort_unstable();
-        addresses.dedup();
-        self.lines.push(Line { text: format!("{}{text}", "    ".repeat(self.indent)), addresses });
+        self.output.line(text);
     }
 
     /// Says that the next line comes from the instruction of a value.
     pub(super) fn comes_from(&mut self, id: ValueId) {
         let address = self.function.values[id].address;
         if address != NO_ADDRESS {
-            self.addresses.push(address);
+            self.output.addresses.push(address);
         }
     }
 
@@ -413,7 +403,8 @@ impl Printer<'_> {
         super::spelling::named(&self.type_text(class, kind), name)
     }
 
-    pub(super) fn block(&mut self, block: BlockId) {
+    /// Prints the values of a block, and sets the phis after it.
+    pub(super) fn values(&mut self, block: BlockId) {
         let schedule = self.schedule;
         let list = &schedule.statements[block];
         let mut at = 0;
@@ -518,11 +509,38 @@ impl Printer<'_> {
         if matches!(self.program.types.get(element), ValueType::Array(..)) {
             self.unknown.push("a copy of an array of arrays".into());
         }
+        self.copy_elements(&target, &source, count);
+    }
+
+    /// Sets a variable to an array in memory or in a structure, element by element: arrays of C are no values. Returns whether
+    /// the value is one.
+    fn copy_array(&mut self, id: ValueId) -> bool {
+        let function = self.function;
+        let ValueType::Array(element, count) = self.program.types.get(function.values[id].ty) else {
+            return false;
+        };
+        let least = super::expression::precedence::POSTFIX;
+        let source = match function.op(id) {
+            Op::Load(_) => self.place(function.input(id, 0)).wrapped(least),
+            Op::Result(_) => self.computed(id).wrapped(least),
+            _ => return false,
+        };
+        if matches!(self.program.types.get(element), ValueType::Array(..)) {
+            self.unknown.push("a copy of an array of arrays".into());
+        }
+        self.declare(id);
+        let name = self.name(id);
+        self.copy_elements(&name, &format!("{source}[i_]"), count);
+        true
+    }
+
+    /// Sets all elements of an array to a text, in which `i_` is the index.
+    fn copy_elements(&mut self, target: &str, source: &str, count: u64) {
         self.line(&format!("for (uint i_ = 0; i_ < {count}; i_++)"));
         self.line("{");
-        self.indent += 1;
+        self.output.indent += 1;
         self.line(&format!("{target}[i_] = {source};"));
-        self.indent -= 1;
+        self.output.indent -= 1;
         self.line("}");
     }
 
@@ -557,6 +575,9 @@ impl Printer<'_> {
     fn set(&mut self, id: ValueId) {
         let is_used = self.is_variable_used(id);
         if !is_used && !self.function.is_kept(id) {
+            return;
+        }
+        if is_used && self.copy_array(id) {
             return;
         }
         let text = self.computed(id);

@@ -8,7 +8,7 @@
 //! | `handles` | types of textures that helper functions take |
 //! | `declaration` | structures, variables, parameters and results with their attributes |
 //! | `function` | functions: signatures, variables, assignments |
-//! | `statement` | conditions and loops |
+//! | `statement` | statements, as Metal has them |
 //! | `expression` | expressions, with conversions between numbers |
 //! | `composite` | vectors, structures, arrays, calls |
 //! | `address` | pointers as names with indices and members |

@@ -137,8 +137,12 @@ impl Printer<'_> {
     fn compare_exchange(&mut self, id: ValueId) {
         let [pointer, expected, desired, success, failure] =
             [0, 1, 2, 3, 4].map(|index| self.function.input(id, index));
-        let atomic = self.atomic_pointer(pointer, desired, Class::Plain);
-        let kind = self.kind_of(desired);
+        // The expected value is in a variable of the type of the desired one, whose sign nothing says.
+        let atomic = self.atomic_pointer(pointer, desired, Class::Unsigned);
+        let kind = match self.kind_of(desired) {
+            Kind::Signed => Kind::Unsigned,
+            kind => kind,
+        };
         let text = self.exact(desired, kind);
         let (success, failure) = (self.named(success, &ORDERS), self.named(failure, &ORDERS));
         let variable = self.pointer_as(expected, self.function.values[desired].ty, 0);

@@ -153,6 +153,16 @@ pub(super) fn one(tools: &Tools, case: &Case, files: &Files) -> Result<Verdict> 
     Ok(verdict)
 }
 
+/// Returns how the module of a kernel leaves its own variables on the inputs of the native run, if it does.
+pub(super) fn leaves_variables(tools: &Tools, case: &Case, files: &Files) -> Result<Option<String>> {
+    Ok(match one(tools, case, files)? {
+        Verdict::OnlyOurs(reason) | Verdict::Fault(reason) if reason.contains("outside of a variable") => {
+            Some(reason)
+        }
+        _ => None,
+    })
+}
+
 /// A kernel in the interpreter.
 struct Side<'p> {
     machine: Machine<'p>,

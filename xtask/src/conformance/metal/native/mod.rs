@@ -13,7 +13,8 @@
 //! | none, fault | nothing is written; both sides fault in the same way, for inputs that nobody would give |
 //! | numbers | that are written and compared |
 //!
-//! The modules of all these kernels also run in the interpreter, on the same buffers ([`interpreted`]).
+//! The modules of all these kernels also run in the interpreter, on the same buffers ([`interpreted`]). Where it finds that a
+//! module leaves its own variables, what follows is open, and a difference counts as a fault.
 //!
 //! With `--sources` the kernels are those of `air` in UNSHADE_CORPUS and of MLX's wheel, and their true sources, and faults
 //! are planted ([`planted`]) to see whether they are found. Without, the kernels are those of all packages, or of the folders
@@ -176,6 +177,13 @@ fn run_in(tools: &Tools, options: &Options<'_>, step: usize, folder: &Path) -> R
         .collect();
     for (number, verdict) in ready.iter().zip(run_jobs(tools, &ready, &files, folder)?) {
         records[*number].verdict = verdict;
+    }
+    for &number in &ready {
+        let record = &mut records[number];
+        let is_open = matches!(record.verdict, Verdict::Different(_) | Verdict::OneFaults(_));
+        if is_open && let Some(reason) = interpreted::leaves_variables(tools, &record.case, &files(number))? {
+            record.verdict = Verdict::Fault(format!("the interpreter finds that it {reason}"));
+        }
     }
     report::print(&records);
     let numbers: Vec<usize> =
