@@ -140,7 +140,7 @@ const INTEGERS: Table<Whole, 32> = [
     ("hadd", |i| ((i.wide(0) + i.wide(1)) >> 1) as u64),
     ("rhadd", |i| ((i.wide(0) + i.wide(1) + 1) >> 1) as u64),
     ("mad_hi", |i| high(i).wrapping_add(i.inputs[2])),
-    ("mad_sat", |i| i.saturated(i.wide(0) * i.wide(1) + i.wide(2))),
+    ("mad_sat", |i| i.saturated(i.wide(0).saturating_mul(i.wide(1)).saturating_add(i.wide(2)))),
     ("mad24", |i| low_product(i).wrapping_add(i.inputs[2])),
     ("mul24", low_product),
     ("mul_hi", high),
@@ -445,6 +445,9 @@ mod tests {
         assert_eq!(run("mul_hi.s.i32", &[0xffff_ffff, 2], word), Some(0xffff_ffff));
         assert_eq!(run("mul_hi.u.i32", &[0xffff_ffff, 2], word), Some(1));
         assert_eq!(run("add_sat.s.i8", &[0x7f, 1], byte), Some(0x7f));
+        let most = [u64::MAX; 3];
+        assert_eq!(run("mad_sat.u.i64", &most, Kind::Integer(64)), Some(u64::MAX));
+        assert_eq!(run("mad_sat.s.i64", &most, Kind::Integer(64)), Some(0));
         assert_eq!(run("clz.i8", &[1], byte), Some(7));
         assert_eq!(run("ctz.i8", &[0], byte), Some(8));
         assert_eq!(run("rotate.i8", &[0x81, 1], byte), Some(3));
