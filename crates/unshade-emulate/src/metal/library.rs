@@ -4,6 +4,7 @@
 //! specification leaves a margin for have the host's precision. `a * b + c` that may be fused is not.
 
 use super::kind::Kind;
+use super::number::Undefined;
 use unshade_ir::fold::{masked, signed};
 use unshade_ir::metal::{Class, MetalOp};
 
@@ -193,6 +194,7 @@ pub(super) fn operate(
     inputs: [u64; MAX_INPUTS],
     kinds: [Kind; 2],
     out: Kind,
+    undefined: &mut Undefined,
 ) -> Option<u64> {
     let [kind, second] = kinds;
     if kind == Kind::Double {
@@ -208,9 +210,12 @@ pub(super) fn operate(
     };
     let used = match formula {
         Formula::Two(_) => 2,
-        Formula::Three(_) => 3,
+        Formula::Three(_) | Formula::Own(_) => 3,
         _ => 1,
     };
+    if matches!(formula, Formula::Two(_) | Formula::Three(_) | Formula::Own(_)) {
+        undefined.count_nans(kind, &inputs[..used]);
+    }
     Some(match formula {
         Formula::Own(function) => function(kind, inputs),
         Formula::Integers(function) => {
@@ -399,7 +404,8 @@ mod tests {
         let op = MetalOp::by_name(name)?;
         let mut all = [0; MAX_INPUTS];
         all[..inputs.len()].copy_from_slice(inputs);
-        operate(formula(op, kind)?, op.class, all, [kind, Kind::Integer(32)], kind)
+        let mut undefined = Undefined::default();
+        operate(formula(op, kind)?, op.class, all, [kind, Kind::Integer(32)], kind, &mut undefined)
     }
 
     fn float(name: &str, inputs: &[f32]) -> f32 {
