@@ -297,7 +297,7 @@ fn rounded(kind: Kind, inputs: [u64; 2], operator: fn(f32, f32) -> f32) -> u64 {
     if result.is_nan() { kind.nan(kind, &inputs) } else { kind.encode_single(result) }
 }
 
-fn sum(kind: Kind, a: u64, b: u64) -> u64 {
+pub(super) fn sum(kind: Kind, a: u64, b: u64) -> u64 {
     rounded(kind, [a, b], |a, b| a + b)
 }
 
@@ -305,7 +305,7 @@ fn difference(kind: Kind, a: u64, b: u64) -> u64 {
     rounded(kind, [a, b], |a, b| a - b)
 }
 
-fn product(kind: Kind, a: u64, b: u64) -> u64 {
+pub(super) fn product(kind: Kind, a: u64, b: u64) -> u64 {
     rounded(kind, [a, b], |a, b| a * b)
 }
 

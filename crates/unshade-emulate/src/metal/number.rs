@@ -145,7 +145,8 @@ fn nan(inputs: [u64; 2], kind: Kind, out: Kind, undefined: &mut Undefined) -> u6
     out.nan(kind, &inputs)
 }
 
-fn converted(bits: u64, kind: Kind, out: Kind) -> u64 {
+/// Returns a float of another kind.
+pub(super) fn converted(bits: u64, kind: Kind, out: Kind) -> u64 {
     match (kind, out) {
         (kind, out) if kind == out => bits,
         _ if kind.decode(bits).is_nan() => out.nan(kind, &[bits]),

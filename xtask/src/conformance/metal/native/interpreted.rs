@@ -11,9 +11,9 @@
 //! | none, fault | nothing is written; both sides fault in the same way in all runs |
 //! | native, ours | only this side faults, or the sides fault differently |
 //!
-//! Conversions saturate on both sides ([`saturated`](super::saturated)). A difference in a run that did something else that
-//! the language leaves open says so. NaNs are all the same, also where they are no
-//! floats.
+//! Conversions saturate on both sides, and no access needs an alignment ([`saturated`](super::saturated)). A difference in a
+//! run that did something else that the language leaves open says so, and so does one of NaNs' bits alone. Signs of computed
+//! NaNs do not count.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
