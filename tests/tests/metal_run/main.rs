@@ -1,6 +1,7 @@
 //! Runs modules of our own, written as LLVM assembly, in the interpreter of Metal.
 
 mod faults;
+mod hostile;
 mod lanes;
 mod numbers;
 

@@ -10,7 +10,7 @@ pub(crate) struct LaunchArgs {
     pub(crate) file: std::ffi::OsString,
     /// The kernel, mangled or not, or `#12` as `unshade list` numbers it; shaders need none
     pub(crate) kernel: Option<String>,
-    /// Number of blocks in x, y and z; of a shader, of groups
+    /// Number of blocks in x, y and z; of a shader or in Metal, of groups
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sizes, default_value = "1")]
     pub(crate) grid: Sizes,
     /// Number of threads per block in x, y and z
@@ -25,7 +25,7 @@ pub(crate) struct LaunchArgs {
     /// Chip, if the file has code for several: 30, 35, 37
     #[arg(long, value_name = "N")]
     pub(crate) sm: Option<u32>,
-    /// Maximum number of warp instructions
+    /// Maximum number of warp instructions; in Metal, of instructions of threads
     #[arg(long, value_name = "N", default_value_t = 1 << 32)]
     pub(crate) steps: u64,
     /// Maximum run time in seconds
@@ -56,6 +56,9 @@ pub(crate) struct RunArgs {
     /// The components of an input of a shader, for all vertices or pixels
     #[arg(long, value_name = "SEMANTIC=NUMBERS", allow_hyphen_values = true)]
     pub(crate) input: Vec<String>,
+    /// The value of a function constant of Metal, by its index or name; true and false are numbers, too
+    #[arg(long, value_name = "WHICH=NUMBER")]
+    pub(crate) constant: Vec<String>,
     /// Invent what is not given of a shader from another seed
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,

@@ -213,14 +213,17 @@ Examples:
 {EXIT_STATUS}; with
      --recompile-with, also a text that its compiler refuses"))]
     Decompile(Deferred<DecompileArgs>),
-    /// Run a kernel of a cubin or a DirectX shader, without a GPU
+    /// Run a kernel of a cubin or in Metal, or a DirectX shader, without a GPU
     ///
     /// Runs Kepler machine code (sm_30 to sm_37) with every block, warp and lane, as the instruction tables define it.
     /// Reports errors of the kernel, such as a read outside its buffers, with the instruction and the thread.
     ///
     /// Runs the first shader of DXIL or DXBC in a file (all stages but libraries), and prints what it writes. Resources and
     /// inputs that are not given are invented: small numbers, the same in each run. Samples are a function of the coordinates.
-    /// docs/emulator.md describes how closely both match the chip.
+    ///
+    /// Runs a kernel of a Metal library or an AIR module, in threadgroups of --block threads. Positions in the grid have no
+    /// --arg; memory of the threadgroup is as large as the buffer that is given for it.
+    /// docs/emulator.md describes how closely all match the chip.
     #[command(after_help = format!("\
 Examples:
   unshade run axpy.cubin axpy --block 32 --arg 2.0 --arg 'f32[32]' \\
@@ -232,6 +235,10 @@ Examples:
       --arg buf:4 --trace --trace-lane 3
   unshade run vertex.dxil --input POSITION=1,2,3 --bind 'b0=f32[16]=1'
   unshade run blur.dxbc --grid 4,4 --bind 'u0=u32[4096]' --out u0=out.bin
+  unshade run default.metallib scale --block 8 --arg 'f32[8]=range' \\
+      --arg 2.5 --out 0=print
+  unshade run reduce.air sum --grid 4 --block 64 --constant is_fast=true \\
+      --arg 'f32[256]=random:1' --arg 'f32[4]' --arg buf:256 --out 1=print
 
 {KERNEL_ARGUMENTS}
 A shader's --bind takes the forms with an address, a register for each.

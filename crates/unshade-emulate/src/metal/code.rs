@@ -177,11 +177,12 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Prepares a function. `address` returns the address of a variable of the program.
+    /// Prepares a function with at most so many slots. `address` returns the address of a variable of the program.
     pub(super) fn new(
         program: &MetalProgram,
         info: &MetalFunction,
         address: &dyn Fn(usize) -> Option<u64>,
+        room: usize,
     ) -> Result<Self, Reason> {
         let function = &info.function;
         let types = &program.types;
@@ -193,6 +194,7 @@ impl Code {
             shapes: IdVec::filled(Shape::Lanes(Kind::Bool, 0), function.values.len()),
             operands: Vec::new(),
             template: Vec::new(),
+            room,
         };
         let used = function.used();
         builder.place(&used, address)?;
@@ -284,6 +286,8 @@ struct Builder<'p> {
     shapes: ValueMap<Shape>,
     operands: Vec<Operand>,
     template: Vec<u64>,
+    /// The most slots.
+    room: usize,
 }
 
 impl Builder<'_> {
@@ -295,7 +299,7 @@ impl Builder<'_> {
             }
             let shape = self.shape_of(id)?;
             let slot = self.template.len();
-            if slot + shape.slots() as usize > 1 << 26 {
+            if slot + shape.slots() as usize > self.room {
                 return Err(Reason::Memory);
             }
             self.template.resize(slot + shape.slots() as usize, 0);

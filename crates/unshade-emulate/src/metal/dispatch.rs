@@ -92,18 +92,18 @@ impl<'p> Machine<'p> {
     /// Prepares a program. Functions that can't be prepared are faults where they are called.
     pub fn new(program: &'p MetalProgram, limits: Limits) -> Self {
         let mut memory = Memory::default();
-        let globals = globals::place(program, &mut memory);
+        let globals = globals::place(program, &mut memory, limits.memory as u64);
         let address = |index: usize| globals.get(index).copied().flatten();
-        let codes = program
-            .functions
-            .iter()
-            .map(|info| match info.is_declared {
-                true => Code::failing(info, Reason::Function(info.name.clone())),
-                false => {
-                    Code::new(program, info, &address).unwrap_or_else(|reason| Code::failing(info, reason))
-                }
-            })
-            .collect();
+        let mut room = limits.memory / 8;
+        let mut codes = Vec::new();
+        for info in &program.functions {
+            let code = match info.is_declared {
+                true => Err(Reason::Function(info.name.clone())),
+                false => Code::new(program, info, &address, room),
+            };
+            room -= code.as_ref().map_or(0, |code| code.template.len());
+            codes.push(code.unwrap_or_else(|reason| Code::failing(info, reason)));
+        }
         let world =
             World { memory, budget: Budget::new(limits), undefined: Undefined::default(), counted: 0 };
         Self { program, codes, world, limits, rules: Rules::default(), globals, shared: Vec::new() }

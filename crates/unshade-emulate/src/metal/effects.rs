@@ -205,6 +205,7 @@ fn exchange_if_same(code: &Code, world: &mut World, thread: &mut Thread, step: &
 
 /// Returns what an operation of two numbers makes: the last word of names of atomic operations and of reductions.
 pub(super) fn combined(word: &str, class: Class, kind: Kind, a: u64, b: u64) -> Result<u64, Reason> {
+    let mut undefined = super::number::Undefined::default();
     let operator = match (word, kind.is_float()) {
         ("add" | "sum", true) => Op::FloatAdd,
         ("sub", true) => Op::FloatSub,
@@ -220,12 +221,13 @@ pub(super) fn combined(word: &str, class: Class, kind: Kind, a: u64, b: u64) -> 
             let mut inputs = [0; MAX_INPUTS];
             (inputs[0], inputs[1]) = (a, b);
             return formula
-                .and_then(|formula: Formula| library::operate(formula, class, inputs, [kind; 2], kind))
+                .and_then(|formula: Formula| {
+                    library::operate(formula, class, inputs, [kind; 2], kind, &mut undefined)
+                })
                 .ok_or_else(|| Reason::Unmodelled(format!("{word} of such numbers")));
         }
         _ => return Err(Reason::Unmodelled(format!("the operation {word}"))),
     };
-    let mut undefined = super::number::Undefined::default();
     let result = super::number::operate(operator, [a, b], kind, kind, &mut undefined)?;
     result.ok_or_else(|| Reason::Unmodelled(format!("the operation {word}")))
 }

@@ -31,7 +31,7 @@ pub(super) fn operate(
         return Ok(());
     }
     if stem.starts_with("simdgroup_matrix") {
-        return matrix::multiply(code, threads, &lanes, step);
+        return matrix::multiply(code, threads, &lanes, step, undefined);
     }
     let (is_quad, word) = match stem.split_once('_') {
         Some((group, word)) => (group == "quad", word),

@@ -15,9 +15,14 @@ const MAX_DEPTH: u32 = 32;
 /// The most bytes of memory of a threadgroup, far above what devices have.
 const MAX_THREADGROUP: u64 = 1 << 20;
 
-/// Puts the variables of a program into memory. Returns their addresses; none for what is too large.
-pub(super) fn place(program: &MetalProgram, memory: &mut Memory) -> Vec<Option<u64>> {
-    program.globals.iter().map(|global| place_one(&program.types, global, memory)).collect()
+/// Puts the variables of a program into memory, as far as there is room. Returns their addresses; none for what is too large.
+pub(super) fn place(program: &MetalProgram, memory: &mut Memory, mut room: u64) -> Vec<Option<u64>> {
+    let place = |global: &Global| {
+        let size = program.types.size(global.ty);
+        room = room.checked_sub(size)?;
+        place_one(&program.types, global, memory)
+    };
+    program.globals.iter().map(place).collect()
 }
 
 fn place_one(types: &TypeTable, global: &Global, memory: &mut Memory) -> Option<u64> {

@@ -4,6 +4,7 @@
 //! specification leaves a margin for have the host's precision. `a * b + c` that may be fused is not.
 
 use super::kind::Kind;
+use super::number::Undefined;
 use unshade_ir::fold::{masked, signed};
 use unshade_ir::metal::{Class, MetalOp};
 
@@ -140,7 +141,7 @@ const INTEGERS: Table<Whole, 32> = [
     ("hadd", |i| ((i.wide(0) + i.wide(1)) >> 1) as u64),
     ("rhadd", |i| ((i.wide(0) + i.wide(1) + 1) >> 1) as u64),
     ("mad_hi", |i| high(i).wrapping_add(i.inputs[2])),
-    ("mad_sat", |i| i.saturated(i.wide(0) * i.wide(1) + i.wide(2))),
+    ("mad_sat", |i| i.saturated(i.wide(0).saturating_mul(i.wide(1)).saturating_add(i.wide(2)))),
     ("mad24", |i| low_product(i).wrapping_add(i.inputs[2])),
     ("mul24", low_product),
     ("mul_hi", high),
@@ -193,6 +194,7 @@ pub(super) fn operate(
     inputs: [u64; MAX_INPUTS],
     kinds: [Kind; 2],
     out: Kind,
+    undefined: &mut Undefined,
 ) -> Option<u64> {
     let [kind, second] = kinds;
     if kind == Kind::Double {
@@ -208,9 +210,12 @@ pub(super) fn operate(
     };
     let used = match formula {
         Formula::Two(_) => 2,
-        Formula::Three(_) => 3,
+        Formula::Three(_) | Formula::Own(_) => 3,
         _ => 1,
     };
+    if matches!(formula, Formula::Two(_) | Formula::Three(_) | Formula::Own(_)) {
+        undefined.count_nans(kind, &inputs[..used]);
+    }
     Some(match formula {
         Formula::Own(function) => function(kind, inputs),
         Formula::Integers(function) => {
@@ -292,7 +297,7 @@ fn rounded(kind: Kind, inputs: [u64; 2], operator: fn(f32, f32) -> f32) -> u64 {
     if result.is_nan() { kind.nan(kind, &inputs) } else { kind.encode_single(result) }
 }
 
-fn sum(kind: Kind, a: u64, b: u64) -> u64 {
+pub(super) fn sum(kind: Kind, a: u64, b: u64) -> u64 {
     rounded(kind, [a, b], |a, b| a + b)
 }
 
@@ -300,7 +305,7 @@ fn difference(kind: Kind, a: u64, b: u64) -> u64 {
     rounded(kind, [a, b], |a, b| a - b)
 }
 
-fn product(kind: Kind, a: u64, b: u64) -> u64 {
+pub(super) fn product(kind: Kind, a: u64, b: u64) -> u64 {
     rounded(kind, [a, b], |a, b| a * b)
 }
 
@@ -399,7 +404,8 @@ mod tests {
         let op = MetalOp::by_name(name)?;
         let mut all = [0; MAX_INPUTS];
         all[..inputs.len()].copy_from_slice(inputs);
-        operate(formula(op, kind)?, op.class, all, [kind, Kind::Integer(32)], kind)
+        let mut undefined = Undefined::default();
+        operate(formula(op, kind)?, op.class, all, [kind, Kind::Integer(32)], kind, &mut undefined)
     }
 
     fn float(name: &str, inputs: &[f32]) -> f32 {
@@ -445,6 +451,9 @@ mod tests {
         assert_eq!(run("mul_hi.s.i32", &[0xffff_ffff, 2], word), Some(0xffff_ffff));
         assert_eq!(run("mul_hi.u.i32", &[0xffff_ffff, 2], word), Some(1));
         assert_eq!(run("add_sat.s.i8", &[0x7f, 1], byte), Some(0x7f));
+        let most = [u64::MAX; 3];
+        assert_eq!(run("mad_sat.u.i64", &most, Kind::Integer(64)), Some(u64::MAX));
+        assert_eq!(run("mad_sat.s.i64", &most, Kind::Integer(64)), Some(0));
         assert_eq!(run("clz.i8", &[1], byte), Some(7));
         assert_eq!(run("ctz.i8", &[0], byte), Some(8));
         assert_eq!(run("rotate.i8", &[0x81, 1], byte), Some(3));

@@ -206,8 +206,14 @@ fn operate(code: &Code, world: &mut World, thread: &mut Thread, step: &Step) -> 
                 for (number, input) in numbers.iter_mut().zip(inputs) {
                     *number = frame.read(*input, lane);
                 }
-                let Some(number) = library::operate(*formula, *class, numbers, kinds, out.shape.kind())
-                else {
+                let Some(number) = library::operate(
+                    *formula,
+                    *class,
+                    numbers,
+                    kinds,
+                    out.shape.kind(),
+                    &mut world.undefined,
+                ) else {
                     return Err(Reason::Unmodelled("a function of doubles".into()));
                 };
                 frame.write(out, lane, number);

@@ -8,7 +8,9 @@ use super::code::{Code, Operand, Step};
 use super::effects::{LANES, number};
 use super::fault::Reason;
 use super::kind::Kind;
+use super::library;
 use super::machine::{World, count};
+use super::number::{Undefined, converted};
 use super::thread::Thread;
 
 /// The elements of a thread.
@@ -97,6 +99,7 @@ pub(super) fn multiply(
     threads: &mut [Thread],
     lanes: &[usize],
     step: &Step,
+    undefined: &mut Undefined,
 ) -> Result<(), Reason> {
     let [a, b, c] = [0, 1, 2].map(|index| code.input(step, index));
     let out = step.out.shape.kind();
@@ -104,25 +107,42 @@ pub(super) fn multiply(
     if kinds.into_iter().chain([out]).any(|kind| !kind.is_float() || kind == Kind::Double) {
         return Err(Reason::Unmodelled("a product of matrices of such numbers".into()));
     }
-    let (mut left, mut right) = ([[0_f32; 8]; 8], [[0_f32; 8]; 8]);
+    let (mut left, mut right) = ([[0_u64; 8]; 8], [[0_u64; 8]; 8]);
     for &lane in lanes {
         let Some(frame) = threads.get(lane).and_then(|thread| thread.frames.last()) else { continue };
         for own in 0..OWN {
-            left[row(lane)][column(lane) + own] = kinds[0].decode_single(frame.read(a, own));
-            right[row(lane)][column(lane) + own] = kinds[1].decode_single(frame.read(b, own));
+            left[row(lane)][column(lane) + own] = converted(frame.read(a, own), kinds[0], Kind::Float);
+            right[row(lane)][column(lane) + own] = converted(frame.read(b, own), kinds[1], Kind::Float);
         }
     }
     for &lane in lanes {
         let Some(frame) = threads.get_mut(lane).and_then(|thread| thread.frames.last_mut()) else { continue };
         for own in 0..OWN {
-            let mut sum = kinds[2].decode_single(frame.read(c, own));
-            for (index, factor) in left[row(lane)].iter().enumerate() {
-                sum += factor * right[index][column(lane) + own];
-            }
-            frame.write(step.out, own, out.encode_single(sum));
+            let start = converted(frame.read(c, own), kinds[2], Kind::Float);
+            let factors = left[row(lane)].iter().zip(right.iter().map(|row| row[column(lane) + own]));
+            let sum = sum_of_products(start, factors.map(|(a, b)| (*a, b)), undefined);
+            frame.write(step.out, own, converted(sum, Kind::Float, out));
         }
     }
     Ok(())
+}
+
+/// Adds products of floats to a float, all of them as bits.
+fn sum_of_products(
+    start: u64,
+    factors: impl Iterator<Item = (u64, u64)> + Clone,
+    undefined: &mut Undefined,
+) -> u64 {
+    let number = |bits: u64| f32::from_bits(bits as u32);
+    let sum = factors.clone().fold(number(start), |sum, (a, b)| sum + number(a) * number(b));
+    if !sum.is_nan() {
+        return u64::from(sum.to_bits());
+    }
+    // Step by step, as NaNs that operations are given are their results.
+    factors.fold(start, |sum, (a, b)| {
+        undefined.count_nans(Kind::Float, &[sum, a, b]);
+        library::sum(Kind::Float, sum, library::product(Kind::Float, a, b))
+    })
 }
 
 #[cfg(test)]

@@ -26,9 +26,18 @@ pub struct Undefined {
     pub lanes: u64,
     /// Lanes of vectors at an index that they do not have.
     pub indices: u64,
+    /// Operations on several NaNs: which one is the result depends on the order of the operands.
+    pub nans: u64,
 }
 
 impl Undefined {
+    /// Counts an operation whose result is a NaN if its inputs have several.
+    pub(super) fn count_nans(&mut self, kind: Kind, inputs: &[u64]) {
+        let mut nans = inputs.iter().filter(|bits| kind.decode(**bits).is_nan());
+        let first = nans.next();
+        self.nans += u64::from(nans.any(|other| Some(other) != first));
+    }
+
     /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -41,6 +50,7 @@ impl Undefined {
             ("floats converted to integers that do not have them", self.conversions),
             ("values of lanes that take no part", self.lanes),
             ("lanes of vectors that do not exist", self.indices),
+            ("operations on several NaNs", self.nans),
         ]
         .into_iter()
         .filter(|row| row.1 > 0)
@@ -76,7 +86,7 @@ pub(super) fn operate(
         Op::Udiv | Op::Urem if b == 0 => return Err(Reason::DivisionByZero),
         Op::Sdiv | Op::Srem => divided(op, a, b, width)?,
         Op::FloatAdd | Op::FloatSub | Op::FloatMul | Op::FloatDiv | Op::Shader(ShaderOp::FloatRemainder) => {
-            arithmetic(op, inputs, kind, out)
+            arithmetic(op, inputs, kind, out, undefined)
         }
         Op::FloatNegate => a ^ 1 << (width.max(1) - 1),
         Op::FloatAbs => a & !(1 << (width.max(1) - 1)),
@@ -107,7 +117,7 @@ fn divided(op: Op, a: u64, b: u64, width: u8) -> Result<u64, Reason> {
     Ok(masked(result.cast_unsigned(), width))
 }
 
-fn arithmetic(op: Op, inputs: [u64; 2], kind: Kind, out: Kind) -> u64 {
+fn arithmetic(op: Op, inputs: [u64; 2], kind: Kind, out: Kind, undefined: &mut Undefined) -> u64 {
     if kind == Kind::Double {
         let [a, b] = inputs.map(f64::from_bits);
         let result = match op {
@@ -117,7 +127,7 @@ fn arithmetic(op: Op, inputs: [u64; 2], kind: Kind, out: Kind) -> u64 {
             Op::FloatDiv => a / b,
             _ => a % b,
         };
-        return if result.is_nan() { out.nan(kind, &inputs) } else { out.encode(result) };
+        return if result.is_nan() { nan(inputs, kind, out, undefined) } else { out.encode(result) };
     }
     let [a, b] = inputs.map(|bits| kind.decode_single(bits));
     let result = match op {
@@ -127,10 +137,16 @@ fn arithmetic(op: Op, inputs: [u64; 2], kind: Kind, out: Kind) -> u64 {
         Op::FloatDiv => a / b,
         _ => a % b,
     };
-    if result.is_nan() { out.nan(kind, &inputs) } else { out.encode_single(result) }
+    if result.is_nan() { nan(inputs, kind, out, undefined) } else { out.encode_single(result) }
 }
 
-fn converted(bits: u64, kind: Kind, out: Kind) -> u64 {
+fn nan(inputs: [u64; 2], kind: Kind, out: Kind, undefined: &mut Undefined) -> u64 {
+    undefined.count_nans(kind, &inputs);
+    out.nan(kind, &inputs)
+}
+
+/// Returns a float of another kind.
+pub(super) fn converted(bits: u64, kind: Kind, out: Kind) -> u64 {
     match (kind, out) {
         (kind, out) if kind == out => bits,
         _ if kind.decode(bits).is_nan() => out.nan(kind, &[bits]),
@@ -197,6 +213,15 @@ mod tests {
             (value, undefined.to_string()),
             (Ok(Some(0)), "1 floats converted to integers that do not have them".into())
         );
+    }
+
+    #[test]
+    fn several_nans_are_counted() {
+        let of = |a, b| run(Op::FloatAdd, [a, b], Kind::Float, Kind::Float);
+        let (value, undefined) = of(0x7fc0_0001, 0x7fc0_0002);
+        assert_eq!((value, undefined.nans), (Ok(Some(0x7fc0_0001)), 1));
+        assert_eq!(of(0x7fc0_0001, 0x7fc0_0001).1.nans, 0);
+        assert_eq!(of(0x3f80_0000, 0x7fc0_0002), (Ok(Some(0x7fc0_0002)), Undefined::default()));
     }
 
     #[test]

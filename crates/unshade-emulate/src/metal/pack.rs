@@ -65,12 +65,12 @@ pub(super) fn operate(frame: &mut Frame, stem: &str, input: Operand, out: Operan
         _ => return false,
     };
     let Some(form) = FORMS.iter().find(|form| form.name == name) else { return false };
-    let kind = if is_packing { input.shape.kind() } else { out.shape.kind() };
-    if !matches!(kind, Kind::Float | Kind::Half) {
+    let numbers = if is_packing { input } else { out };
+    let (kind, count) = (numbers.shape.kind(), 32 / usize::from(form.bits));
+    if !matches!(kind, Kind::Float | Kind::Half) || numbers.shape.lanes() != count {
         return false;
     }
     if is_packing {
-        let count = (32 / usize::from(form.bits)).min(input.shape.lanes());
         let packed = (0..count).fold(0, |word, lane| {
             word | form.packed(kind.decode_single(frame.read(input, lane)), lane)
                 << (usize::from(form.bits) * lane)
@@ -79,7 +79,7 @@ pub(super) fn operate(frame: &mut Frame, stem: &str, input: Operand, out: Operan
         return true;
     }
     let word = frame.read(input, 0);
-    for lane in 0..out.shape.lanes() {
+    for lane in 0..count {
         frame.write(out, lane, kind.encode_single(form.unpacked(word, lane)));
     }
     true

@@ -58,7 +58,7 @@ impl Frame {
     /// Sets a lane of a value.
     #[inline]
     pub(super) fn write(&mut self, operand: Operand, lane: usize, number: u64) {
-        if let Some(slot) = self.slots.get_mut(operand.slot as usize + lane) {
+        if let Some(slot) = self.slots.get_mut(operand.slots()).and_then(|slots| slots.get_mut(lane)) {
             *slot = number;
         }
     }

@@ -45,7 +45,6 @@ pub(super) static FORMAT: Format = Format {
     ],
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::AssembleInto, "a module is assembled as a whole; `unshade asm` writes it"),
         (Verb::Ghidra, NO_MACHINE_CODE),

@@ -34,7 +34,6 @@ pub(super) static LIBRARY: Format = Format {
     kinds: &FUNCTION_KINDS,
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::Ghidra, NO_MACHINE_CODE),
         (Verb::Sign, NOT_SIGNED),
@@ -51,7 +50,6 @@ pub(super) static UNIVERSAL: Format = Format {
     kinds: &FUNCTION_KINDS,
     refusals: &[
         (Verb::Liveness, NO_MACHINE_CODE),
-        (Verb::Run, NO_MACHINE_CODE),
         (Verb::Sanitize, NO_MACHINE_CODE),
         (Verb::Link, "universal files are not linked; `unshade edit --thin` writes a slice"),
         (Verb::AssembleInto, "universal files are not assembled into; `unshade edit --thin` writes a slice"),

@@ -1,7 +1,8 @@
-//! `unshade run`: runs a kernel of a cubin in the emulator, or a shader in the interpreter.
+//! `unshade run`: runs a kernel of a cubin in the emulator; a shader or a kernel of Metal in an interpreter.
 
 mod argument;
 pub(crate) mod launch;
+mod metal;
 mod shader;
 mod shader_view;
 
@@ -28,6 +29,12 @@ struct Wanted<'a> {
 pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
     if let Some((path, program)) = shader::find(&args.launch, global)? {
         return shader::run(&path, &program, args, global);
+    }
+    if let Some(found) = metal::find(&args.launch, global)? {
+        return metal::run(&found, args, global);
+    }
+    if !args.constant.is_empty() {
+        bail!("only kernels of Metal have function constants");
     }
     let mut launch = Launch::new(&args.launch, Verb::Run, global)?;
     let Launch { device, module, kernel, buffers, grid, arguments, limits, .. } = &mut launch;
@@ -62,7 +69,7 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
         let bytes = device.read(buffer.pointer, buffer.size)?;
         match wanted.path {
             Some(path) => write_file(path, args.force, &bytes)?,
-            None if !global.json => print_buffer(buffer, &bytes, &mut stdout)?,
+            None if !global.json => print_buffer(buffer.parameter, buffer.scalar, &bytes, &mut stdout)?,
             None => {}
         }
     }
@@ -99,14 +106,14 @@ fn report(result: &Result<Summary, Fault>, kernel: &str, stdout: &mut Stdout) ->
 }
 
 /// Prints the numbers of a buffer, in lines that start with the index of the first.
-fn print_buffer(buffer: &Buffer, bytes: &[u8], stdout: &mut Stdout) -> Result<()> {
-    let scalar = buffer.scalar.unwrap_or(Scalar::Unsigned(1));
-    let per_line = if buffer.scalar.is_some() { 8 } else { 16 };
-    writeln!(stdout, "parameter {}: {}[{}]", buffer.parameter, scalar.name(), bytes.len() / scalar.size())?;
+fn print_buffer(parameter: usize, known: Option<Scalar>, bytes: &[u8], stdout: &mut Stdout) -> Result<()> {
+    let scalar = known.unwrap_or(Scalar::Unsigned(1));
+    let per_line = if known.is_some() { 8 } else { 16 };
+    writeln!(stdout, "parameter {parameter}: {}[{}]", scalar.name(), bytes.len() / scalar.size())?;
     for (line, numbers) in bytes.chunks(per_line * scalar.size()).enumerate() {
         write!(stdout, "  {}", faint(format!("{:>6}", line * per_line)))?;
         for number in numbers.chunks_exact(scalar.size()) {
-            if buffer.scalar.is_some() {
+            if known.is_some() {
                 write!(stdout, " {:>12}", scalar.show(number))?;
             } else {
                 write!(stdout, " {:02x}", number.first().copied().unwrap_or(0))?;
@@ -168,6 +175,14 @@ struct BufferJson {
     values: Vec<String>,
 }
 
+impl BufferJson {
+    fn new(parameter: usize, known: Option<Scalar>, bytes: &[u8]) -> Self {
+        let scalar = known.unwrap_or(Scalar::Unsigned(1));
+        let values = bytes.chunks_exact(scalar.size()).map(|number| scalar.show(number)).collect();
+        Self { parameter, ty: scalar.name(), values }
+    }
+}
+
 fn json(
     kernel: &str,
     result: &Result<Summary, Fault>,
@@ -182,10 +197,8 @@ fn json(
         let Some(buffer) = buffers.iter().find(|buffer| buffer.parameter == wanted.parameter) else {
             continue;
         };
-        let scalar = buffer.scalar.unwrap_or(Scalar::Unsigned(1));
         let bytes = device.read(buffer.pointer, buffer.size)?;
-        let values = bytes.chunks_exact(scalar.size()).map(|number| scalar.show(number)).collect();
-        shown.push(BufferJson { parameter: buffer.parameter, ty: scalar.name(), values });
+        shown.push(BufferJson::new(buffer.parameter, buffer.scalar, &bytes));
     }
     let summary = result.as_ref().ok();
     let json = RunJson {

@@ -11,9 +11,9 @@
 //! | none, fault | nothing is written; both sides fault in the same way in all runs |
 //! | native, ours | only this side faults, or the sides fault differently |
 //!
-//! Conversions saturate on both sides ([`saturated`](super::saturated)). A difference in a run that did something else that
-//! the language leaves open says so. NaNs are all the same, also where they are no
-//! floats.
+//! Conversions saturate on both sides, and no access needs an alignment ([`saturated`](super::saturated)). A difference in a
+//! run that did something else that the language leaves open says so, and so does one of NaNs' bits alone. Signs of computed
+//! NaNs do not count.
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Formatter};
@@ -32,6 +32,7 @@ use unshade_emulate::metal::{Argument, Buffer, Grid, Limits, Machine, Reason, Ru
 use super::cases::Case;
 use super::compared::{Difference, compare, compare_around};
 use super::module::{Field, Kernel, Slot};
+use super::planted::plant;
 use super::saturated::saturated;
 use super::tools::Tools;
 use super::{Files, Verdict as Native, build_module, host_kernel, job};
@@ -49,6 +50,9 @@ const POOL: &str = "what pointers point to";
 /// Limits of a run: native ones end after 4 seconds.
 const LIMITS: Limits = Limits { steps: 300_000_000, memory: 1 << 30, depth: 64 };
 
+/// The most kernels that get a planted fault.
+const PLANTED: usize = 100;
+
 /// The largest number of causes that are printed.
 const SHOWN: usize = 40;
 
@@ -63,9 +67,11 @@ pub(super) enum Verdict {
         distance: u64,
         numbers: u64,
     },
+    /// With what the language leaves open, and whether only NaNs differ, in their bits.
     Different {
         text: String,
         undefined: Undefined,
+        is_only_nans: bool,
     },
     Unwritten,
     /// Both sides fault.
@@ -108,6 +114,7 @@ pub(super) fn run<'c>(
     });
     let runs: Vec<Run<'c>> = runs.collect::<Result<_>>()?;
     print(&runs);
+    plant_faults(tools, cases, &runs, files)?;
     if let Some(failures) = failures {
         write_failures(&runs, failures)?;
     }
@@ -116,13 +123,49 @@ pub(super) fn run<'c>(
     Ok(())
 }
 
+/// Changes an operation of kernels that are equal, on the native side alone, and counts the differences that are found.
+fn plant_faults(
+    tools: &Tools,
+    cases: &[(usize, &Case)],
+    runs: &[Run<'_>],
+    files: &(impl Fn(usize) -> Files + Sync),
+) -> Result<()> {
+    let equal: Vec<_> =
+        cases.iter().zip(runs).filter(|(_, run)| matches!(run.verdict, Verdict::Same(_))).collect();
+    let step = equal.len().div_ceil(PLANTED).max(1);
+    let chosen: Vec<_> = equal.into_iter().step_by(step).map(|(case, _)| case).collect();
+    let planted = chosen.par_iter().map(|&&(number, case)| {
+        let verdict = changed(tools, case, &files(number), &|text| plant(&text))?;
+        Ok((case, verdict))
+    });
+    let mut planted: Vec<(&Case, Verdict)> = planted.collect::<Result<_>>()?;
+    planted.retain(|(_, verdict)| !matches!(verdict, Verdict::Refused { .. }));
+    let is_unseen = |verdict: &Verdict| matches!(verdict, Verdict::Same(_) | Verdict::Near { .. });
+    let unseen: Vec<_> = planted.iter().filter(|(_, verdict)| is_unseen(verdict)).collect();
+    println!("\nplanted faults: {} of {} are found", planted.len() - unseen.len(), planted.len());
+    for (case, _) in unseen.iter().take(20) {
+        println!("  not found: {}", case.name);
+    }
+    Ok(())
+}
+
 /// Returns whether a kernel is different, and nothing says why.
 fn is_silent(verdict: &Verdict) -> bool {
-    matches!(verdict, Verdict::Different { undefined, .. } if undefined.is_empty())
+    matches!(verdict, Verdict::Different { undefined, is_only_nans: false, .. } if undefined.is_empty())
 }
 
 /// Compiles and runs a kernel natively, and runs it here.
 pub(super) fn one(tools: &Tools, case: &Case, files: &Files) -> Result<Verdict> {
+    changed(tools, case, files, &|text| Some(text))
+}
+
+/// Compiles and runs a changed kernel natively, and runs it here without the change.
+fn changed(
+    tools: &Tools,
+    case: &Case,
+    files: &Files,
+    change: &dyn Fn(String) -> Option<String>,
+) -> Result<Verdict> {
     let refused = |native: Native| match native {
         Native::Refused { step, reason } => Verdict::Refused { step, reason },
         _ => Verdict::Refused { step: "build", reason: "unknown".into() },
@@ -135,7 +178,9 @@ pub(super) fn one(tools: &Tools, case: &Case, files: &Files) -> Result<Verdict> 
         Err(native) => return Ok(refused(native)),
     };
     let library = files.path("saturated.so");
-    let text = saturated(&kernel.text);
+    let Some(text) = change(saturated(&kernel.text)) else {
+        return Ok(Verdict::Refused { step: "change", reason: "there is nothing to change".into() });
+    };
     if let Some(native) = build_module(tools, &text, &files.path("bc"), &library)? {
         return Ok(refused(native));
     }
@@ -201,7 +246,7 @@ fn beside(case: &Case, kernel: &Kernel, folder: &Path) -> Result<Verdict> {
         (Some(fault), _) if !has_run => Verdict::Fault(fault),
         (_, Some(first)) => {
             let text = format!("{} of {} numbers: {first}", total.differing, total.written);
-            Verdict::Different { text, undefined }
+            Verdict::Different { text, undefined, is_only_nans: !total.is_more_than_nans }
         }
         _ if total.written == 0 => Verdict::Unwritten,
         _ if total.largest > 0 => Verdict::Near { distance: total.largest, numbers: total.written },
@@ -215,6 +260,7 @@ fn add(a: Undefined, b: Undefined) -> Undefined {
         conversions: a.conversions + b.conversions,
         lanes: a.lanes + b.lanes,
         indices: a.indices + b.indices,
+        nans: a.nans + b.nans,
     }
 }
 
@@ -453,7 +499,8 @@ fn causes(runs: &[Run<'_>]) {
     for run in runs {
         let (what, why) = match &run.verdict {
             Verdict::Refused { step, reason } => (*step, reason.clone()),
-            Verdict::Different { text, undefined } if undefined.is_empty() => ("differs", text.clone()),
+            Verdict::Different { is_only_nans: true, .. } => ("differs", "NaNs have other bits".into()),
+            Verdict::Different { text, undefined, .. } if undefined.is_empty() => ("differs", text.clone()),
             Verdict::Different { undefined, .. } => {
                 let what: Vec<&str> = undefined.rows().map(|row| row.0).collect();
                 ("differs, with what the language leaves open", what.join(", "))

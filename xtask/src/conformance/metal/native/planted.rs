@@ -65,7 +65,7 @@ pub(super) fn run(
 }
 
 /// Changes the last operation of the functions that the module itself has.
-fn plant(text: &str) -> Option<String> {
+pub(super) fn plant(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().collect();
     // Definitions of `air.*` and of the entry are not the module's.
     let mut is_own = false;

@@ -1,15 +1,18 @@
-//! Conversions of floats to integers that do not have them.
+//! What LLVM leaves open, and where x86 does something else than the interpreter.
 //!
-//! LLVM's instructions leave their result open, and x86 has another one than Metal's devices. The interpreter's conversions
-//! saturate. So that both sides can be compared, the native one calls LLVM's functions that saturate instead.
+//! | what | natively, after this |
+//! |---|---|
+//! | conversions of floats to integers that do not have them | saturate, as Metal's devices and the interpreter do |
+//! | accesses of vectors that are not aligned, as sizes are made up | are no faults |
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// The instructions, and the functions that saturate.
 const CONVERSIONS: [(&str, &str); 2] = [("fptosi", "llvm.fptosi.sat"), ("fptoui", "llvm.fptoui.sat")];
 
-/// Returns the text of a module whose conversions saturate.
+/// Returns the text of a module whose conversions saturate, and whose accesses need no alignment.
 pub(super) fn saturated(text: &str) -> String {
     let mut host = String::with_capacity(text.len());
     let mut declared = BTreeSet::new();
@@ -19,7 +22,7 @@ pub(super) fn saturated(text: &str) -> String {
                 host.push_str(&call);
                 declared.insert(declaration);
             }
-            None => host.push_str(line),
+            None => host.push_str(&unaligned(line)),
         }
         host.push('\n');
     }
@@ -27,6 +30,16 @@ pub(super) fn saturated(text: &str) -> String {
         let _ = writeln!(host, "{declaration}");
     }
     host
+}
+
+/// Returns a load or store of any address.
+fn unaligned(line: &str) -> Cow<'_, str> {
+    let is_access = line.contains(" = load ") || line.starts_with("  store ");
+    let Some((before, rest)) = line.split_once(", align ").filter(|_| is_access) else {
+        return Cow::Borrowed(line);
+    };
+    let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+    Cow::Owned(format!("{before}, align 1{after}"))
 }
 
 /// Returns the call for a line that is a conversion, and the declaration of the function.
@@ -67,6 +80,15 @@ mod tests {
         let text = "  %2 = fptosi <2 x half> %1 to <2 x i16>, !dbg !3\n  %3 = fadd float %a, %b\n";
         let expected = "  %2 = call <2 x i16> @llvm.fptosi.sat.v2i16.v2f16(<2 x half> %1)\n  %3 = fadd float %a, %b\n\
                         declare <2 x i16> @llvm.fptosi.sat.v2i16.v2f16(<2 x half>)\n";
+        assert_eq!(saturated(text), expected);
+    }
+
+    #[test]
+    fn accesses_need_no_alignment() {
+        let text =
+            "  %2 = load <4 x float>, <4 x float>* %1, align 16, !tbaa !3\n  %3 = alloca float, align 4\n";
+        let expected =
+            "  %2 = load <4 x float>, <4 x float>* %1, align 1, !tbaa !3\n  %3 = alloca float, align 4\n";
         assert_eq!(saturated(text), expected);
     }
 }
