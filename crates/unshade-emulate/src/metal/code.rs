@@ -6,7 +6,7 @@
 //! | vector | one for each lane |
 //! | structure, array | its bytes in memory, eight in each |
 //!
-//! The order of steps is that of [`order`](crate::order). Blocks have positions, loops before what follows them: lanes that
+//! The order of steps is that of `order`. Blocks have positions, loops before what follows them: lanes that
 //! wait for each other at different steps go on in this order.
 
 use super::fault::Reason;

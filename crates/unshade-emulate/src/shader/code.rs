@@ -1,6 +1,6 @@
 //! Functions prepared for running: the order of steps in each block, the slots of values, and where branches meet again.
 //!
-//! The order is that of [`order`](crate::order).
+//! The order is that of `order`.
 //!
 //! A value has a slot for each lane of its vector; a slot has a number for each lane of the wave.
 

@@ -1,4 +1,4 @@
-//! Functions of numbers in the interpreter and natively: every operation of AIR on every type ([`scalar_text`]).
+//! Functions of numbers in the interpreter and natively: every operation of AIR on every type (`scalar_text`).
 //!
 //! Modules of our own have them, so that the operands are all kinds of numbers, and so that it is known which results have to
 //! be the same to the bit.
