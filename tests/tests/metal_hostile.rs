@@ -148,7 +148,8 @@ fn unsound_modules_have_some_text() {
         let text = sound.replacen(from, to, 1);
         assert_ne!(text, sound, "{what}");
         let metal = decompile(what, &text);
-        let is_broken = |line: &str| line.contains(['\n', '\0']) || line.contains("y; //");
+        let is_broken =
+            |line: &str| line.contains(['\n', '\0']) || !line.starts_with("//") && line.contains("y; //");
         assert!(!metal.lines.iter().any(|line| is_broken(&line.text)), "{what}: {}", metal.text());
         fuzz_targets::metal_source(text.as_bytes());
     }

@@ -9,6 +9,7 @@ use super::shared::Shared;
 use super::types::same;
 use crate::ir::hash::FastMap;
 use crate::ir::metal::interface::{Global, GlobalKind, Initial};
+use std::collections::BTreeSet;
 use unshade_llvm::body::FunctionBody;
 use unshade_llvm::constants::Constant;
 use unshade_llvm::instruction::Opcode;
@@ -36,7 +37,7 @@ struct FunctionConstant {
 pub(super) fn add(shared: &mut Shared<'_, '_>) {
     let module = shared.module;
     let constants = function_constants(module);
-    let copies = copies(module, &constants);
+    let Initialized { copies, computed } = initialized(module, &constants);
     let samplers = samplers(module);
     let mut parts = MAX_PARTS;
     for (number, global) in (0..).zip(&module.globals) {
@@ -63,7 +64,10 @@ pub(super) fn add(shared: &mut Shared<'_, '_>) {
         } else if symbol.address_space == 3 {
             (names::of_variable(&name).to_owned(), GlobalKind::Threadgroup)
         } else {
-            let value = initial(module, global.initializer, &mut parts, 0);
+            let value = match computed.contains(&number) {
+                true => Initial::Unknown,
+                false => initial(module, global.initializer, &mut parts, 0),
+            };
             (names::of_variable(&name).to_owned(), GlobalKind::Constant(value))
         };
         // A function constant is there twice.
@@ -105,12 +109,18 @@ fn function_constants(module: &Module<'_>) -> FastMap<u32, FunctionConstant> {
     constants
 }
 
-/// Returns the variables that initialisers set to a function constant, with the variable of that.
-fn copies(module: &Module<'_>, constants: &FastMap<u32, FunctionConstant>) -> FastMap<u32, u32> {
-    let mut copies = FastMap::default();
-    if constants.is_empty() {
-        return copies;
-    }
+/// The variables that initialisers set.
+#[derive(Default)]
+struct Initialized {
+    /// To a function constant, with the variable of that.
+    copies: FastMap<u32, u32>,
+    /// To something that they compute.
+    computed: BTreeSet<u32>,
+}
+
+/// Returns the variables that initialisers set.
+fn initialized(module: &Module<'_>, constants: &FastMap<u32, FunctionConstant>) -> Initialized {
+    let mut found = Initialized::default();
     for (index, function) in module.functions_with_bodies() {
         if function.symbol.section != b"air.static_init" {
             continue;
@@ -120,13 +130,19 @@ fn copies(module: &Module<'_>, constants: &FastMap<u32, FunctionConstant>) -> Fa
             if let Some(Operation::Store { value, pointer, .. }) = Operation::of(&body, instruction)
                 && let Some(ValueKind::Global(to)) =
                     module.value(Some(&body), pointer).map(|value| value.kind)
-                && let Some(from) = loaded(module, &body, value)
             {
-                copies.insert(to, from);
+                match loaded(module, &body, value).filter(|from| constants.contains_key(from)) {
+                    Some(from) => {
+                        found.copies.insert(to, from);
+                    }
+                    None => {
+                        found.computed.insert(to);
+                    }
+                }
             }
         }
     }
-    copies
+    found
 }
 
 /// Returns the variable whose value a value is, but for a conversion.

@@ -148,7 +148,10 @@ impl<'m> Shared<'m, '_> {
         let parameters = function.parameters.iter_mut();
         let parameters = parameters.flat_map(|one| [&mut one.attribute, &mut one.type_name]);
         let outputs = function.outputs.iter_mut().map(|output| &mut output.attribute);
-        for text in parameters.chain(outputs).chain(&mut function.attributes) {
+        let meshes =
+            function.mesh.iter_mut().flat_map(|mesh| mesh.vertex.iter_mut().chain(&mut mesh.primitive));
+        let members = meshes.flat_map(|member| [&mut member.attribute, &mut member.type_name]);
+        for text in parameters.chain(outputs).chain(members).chain(&mut function.attributes) {
             let is_plain = |c: char| c.is_alphanumeric() || "_(), <>:*.".contains(c);
             if !text.chars().all(is_plain) {
                 self.program.missing.push(format!("the words {text}"));

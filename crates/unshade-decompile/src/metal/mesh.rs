@@ -5,6 +5,7 @@
 
 use super::function::Printer;
 use super::spelling::Kind;
+use crate::hlsl::names::identifier;
 use crate::ir::metal::interface::Attributed;
 use crate::ir::{Op, ValueId};
 
@@ -45,7 +46,7 @@ impl Printer<'_> {
                     "" => String::new(),
                     attribute => format!(" [[{attribute}]]"),
                 };
-                format!("    {} {}{attribute};", member.type_name, member.name)
+                format!("    {} {}{attribute};", member.type_name, identifier(&member.name))
             }));
             lines.push("};".into());
             lines.push(String::new());

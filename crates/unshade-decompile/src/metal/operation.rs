@@ -102,13 +102,41 @@ impl Printer<'_> {
         let [pointer, stride, origin, transposed] =
             [0, 1, 2, 3].map(|index| self.function.input(id, first + index));
         let pointer = self.pointer(pointer).text;
-        let stride = self.value(stride, Kind::Unsigned, 0);
-        let origin = self.value(origin, Kind::Unsigned, 0);
-        let transposed = self.truth(transposed, 0);
+        // Newer functions have the size of the memory, the distances of columns and rows, and the origin.
+        let (stride, origin, transposed) = match self.function.lanes(stride) {
+            1 => {
+                let stride = self.value(stride, Kind::Unsigned, 0);
+                (stride, self.value(origin, Kind::Unsigned, 0), self.truth(transposed, 0))
+            }
+            _ => {
+                let (stride, is_transposed) = self.matrix_stride(origin);
+                (stride, self.value(transposed, Kind::Unsigned, 0), is_transposed.to_string())
+            }
+        };
         match (origin.as_str(), transposed.as_str()) {
             ("ulong2(0)", "false") => format!("{pointer}, {stride}"),
             _ => format!("{pointer}, {stride}, {origin}, {transposed}"),
         }
+    }
+
+    /// Returns the distance of the rows of a matrix, and whether these are its columns: one of the two distances is 1.
+    fn matrix_stride(&mut self, distances: ValueId) -> (String, bool) {
+        let function = self.function;
+        let parts = function.inputs(distances);
+        let is_one = |id: ValueId| function.number(id) == Some(1);
+        if let (Op::Vector, &[columns, rows]) = (function.op(distances), parts)
+            && !self.has_variable(distances)
+        {
+            let (columns, rows) = (function.resolve(columns), function.resolve(rows));
+            if is_one(columns) {
+                return (self.value(rows, Kind::Unsigned, 0), false);
+            }
+            if is_one(rows) {
+                return (self.value(columns, Kind::Unsigned, 0), true);
+            }
+        }
+        self.unknown.push("a matrix in memory without adjacent elements".into());
+        ("0".into(), false)
     }
 
     fn memory_flags(&mut self, id: ValueId) -> String {

@@ -393,3 +393,42 @@ declare void @air.set_index_mesh(%struct._mesh_t addrspace(7)*, i32, i8)
     assert!(text.contains("mesh<Point, void, 3, 1, topology::triangle> out"), "{text}");
     assert!(text.contains("    out.set_primitive_count(1);\n    out.set_vertex(i, Point{float4(0.0f), 2.0f});\n    out.set_index(0, 1);"), "{text}");
 }
+
+#[test]
+fn matrices_have_a_distance_of_rows() {
+    let code = kernel(
+        "  %m = call <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(float addrspace(1)* %in, <2 x i64> <i64 24, i64 8>, <2 x i64> <i64 1, i64 24>, <2 x i64> zeroinitializer)
+  call void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float> %m, float addrspace(1)* %out, i64 8, <2 x i64> zeroinitializer, i1 true)
+  ret void",
+    );
+    let declared = "declare <64 x float> @air.simdgroup_matrix_8x8_load.v64f32.p1f32(float addrspace(1)*, <2 x i64>, <2 x i64>, <2 x i64>)
+declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>, float addrspace(1)*, i64, <2 x i64>, i1)";
+    let text = body(&format!("{code}\n{declared}"));
+    assert!(text.contains("simdgroup_load(v0, in, 24);"), "{text}");
+    assert!(text.contains("simdgroup_store(v0, out, 8, ulong2(0), true);"), "{text}");
+}
+
+#[test]
+fn variables_that_initialisers_compute_are_unknown() {
+    let code = kernel(
+        "  %byte = load i8, i8 addrspace(2)* @_ZL4both
+  %is = icmp ne i8 %byte, 0
+  %number = select i1 %is, float 1.0, float 2.0
+  store float %number, float addrspace(1)* %out
+  ret void",
+    );
+    let globals = r#"
+@_Z3add.MTL_FC_INIT_7_b = external addrspace(2) constant i8, section "air.fc_initializer"
+@_ZL4both = internal addrspace(2) global i8 0
+define internal void @init() section "air.static_init" {
+  %byte = load i8, i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b
+  %more = add i8 %byte, 3
+  store i8 %more, i8 addrspace(2)* @_ZL4both
+  ret void
+}
+!air.function_constants = !{!20}
+!20 = !{i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b, !"bool", !"add", i32 7, i1 true}
+"#;
+    let metal = decompile(&format!("{globals}{code}"));
+    assert_eq!(metal.unknown, ["the initial value of both"]);
+}

@@ -104,7 +104,7 @@ fn shader(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
     } else {
         (hlsl::direct3d9(program)?, InstructionBytes::of_direct3d9(program, base)?)
     };
-    let (findings, ranges) = (unknown("HLSL", "hlsl", &hlsl.unknown_kinds()), bytes.of_lines(&hlsl));
+    let (findings, ranges) = (unknown(RULES[0], &hlsl.unknown_kinds()), bytes.of_lines(&hlsl));
     Ok(DecompiledText { lines: with_ranges(hlsl.lines, ranges), findings })
 }
 
@@ -117,12 +117,15 @@ fn module(input: &DecompilerInput<'_>, index: u32) -> Answer<DecompiledText> {
     }
     let metal = msl::module(&module, &|_, _| true);
     let ranges = InstructionBytes::of_module(&module).of_metal(&metal);
-    let findings = unknown("Metal", "metal", &metal.unknown_kinds());
+    let findings = unknown(RULES[1], &metal.unknown_kinds());
     Ok(DecompiledText { lines: with_ranges(metal.lines, ranges), findings })
 }
 
-/// Reports what has no form in a language, each kind once.
-fn unknown(language: &str, rule: &'static str, kinds: &BTreeSet<&str>) -> Vec<FindingView> {
+/// The rules for what has no form in a language, with the language.
+pub const RULES: [(&str, &str); 2] = [("hlsl", "HLSL"), ("metal", "Metal")];
+
+/// Reports what has no form in the language of a rule, each kind once.
+fn unknown((rule, language): (&'static str, &str), kinds: &BTreeSet<&str>) -> Vec<FindingView> {
     let mut diagnostics = Diagnostics::new();
     for kind in kinds {
         let text = format!("{language} has no form for {kind}");
