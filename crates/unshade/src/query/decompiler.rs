@@ -104,7 +104,10 @@ fn shader(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
     } else {
         (hlsl::direct3d9(program)?, InstructionBytes::of_direct3d9(program, base)?)
     };
-    let (findings, ranges) = (unknown(RULES[0], &hlsl.unknown_kinds()), bytes.of_lines(&hlsl));
+    let (findings, ranges) = (
+        unknown("HLSL", &hlsl.unknown_kinds(), |found, error| found.warning("hlsl", error)),
+        bytes.of_lines(&hlsl),
+    );
     Ok(DecompiledText { lines: with_ranges(hlsl.lines, ranges), findings })
 }
 
@@ -117,19 +120,20 @@ fn module(input: &DecompilerInput<'_>, index: u32) -> Answer<DecompiledText> {
     }
     let metal = msl::module(&module, &|_, _| true);
     let ranges = InstructionBytes::of_module(&module).of_metal(&metal);
-    let findings = unknown(RULES[1], &metal.unknown_kinds());
+    let findings = unknown("Metal", &metal.unknown_kinds(), |found, error| found.warning("metal", error));
     Ok(DecompiledText { lines: with_ranges(metal.lines, ranges), findings })
 }
 
-/// The rules for what has no form in a language, with the language.
-pub const RULES: [(&str, &str); 2] = [("hlsl", "HLSL"), ("metal", "Metal")];
-
-/// Reports what has no form in the language of a rule, each kind once.
-fn unknown((rule, language): (&'static str, &str), kinds: &BTreeSet<&str>) -> Vec<FindingView> {
+/// Reports what has no form in a language, each kind once.
+fn unknown(
+    language: &str,
+    kinds: &BTreeSet<&str>,
+    report: impl Fn(&mut Diagnostics, Error),
+) -> Vec<FindingView> {
     let mut diagnostics = Diagnostics::new();
     for kind in kinds {
         let text = format!("{language} has no form for {kind}");
-        diagnostics.warning(rule, Error::without_offset(ErrorKind::Unsupported, text));
+        report(&mut diagnostics, Error::without_offset(ErrorKind::Unsupported, text));
     }
     findings(&diagnostics)
 }

@@ -36,6 +36,9 @@ const CONTROL: [&str; 6] = ["if", "for", "while", "switch", "catch", "operator"]
 /// The functions of a text: names with parameters and bodies.
 struct Functions<'t>(BTreeMap<&'t str, Vec<(&'t str, &'t str)>>);
 
+/// The name and the type of an argument.
+type Argument = (String, String);
+
 /// What is compared of a text.
 #[derive(Default)]
 struct Measures {
@@ -43,8 +46,7 @@ struct Measures {
     loops: usize,
     vectors: usize,
     structs: BTreeSet<String>,
-    /// Names and types of arguments.
-    arguments: Vec<(String, String)>,
+    arguments: Vec<Argument>,
 }
 
 pub(in super::super::super) fn run(sample: Option<usize>) -> Result<()> {
@@ -95,7 +97,7 @@ fn row(decompiler: &Decompiler, name: &str, case: &Case) -> Result<Option<(Strin
     };
     let ours = of_text(&text, &super::entry_of(&text, &case.name));
     let ratio = ours.statements as f64 / theirs.statements.max(1) as f64;
-    let same = |test: &dyn Fn(&(String, String), &(String, String)) -> bool| {
+    let same = |test: &dyn Fn(&Argument, &Argument) -> bool| {
         ours.arguments.iter().filter(|own| theirs.arguments.iter().any(|other| test(own, other))).count()
     };
     let names = same(&|own, other| own.0 == other.0);
@@ -222,7 +224,7 @@ fn closing(text: &str) -> Option<usize> {
 }
 
 /// Returns the names and types of parameters.
-fn arguments(parameters: &str) -> Vec<(String, String)> {
+fn arguments(parameters: &str) -> Vec<Argument> {
     let parts = split(parameters, ',').into_iter().map(|part| part.split("[[").next().unwrap_or_default());
     let parts = parts.map(|part| part.split('=').next().unwrap_or_default().trim());
     parts
@@ -260,7 +262,7 @@ fn is_same_type(own: &str, other: &str) -> bool {
 }
 
 /// Returns the structures of arguments: names that are no scalars or vectors.
-fn structs(arguments: &[(String, String)]) -> BTreeSet<String> {
+fn structs(arguments: &[Argument]) -> BTreeSet<String> {
     let words = arguments.iter().flat_map(|(_, ty)| statements::words(ty));
     let words = words.map(|(_, word)| word).filter(|word| word.len() > 2 && !is_vector(word));
     words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase())).map(str::to_owned).collect()
