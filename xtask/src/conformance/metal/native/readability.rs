@@ -7,7 +7,7 @@
 //!
 //! | column | |
 //! |---|---|
-//! | source, ours, ratio | statements ([`statements`](super::super::super::statements)) |
+//! | source, ours, ratio | statements ([`statements`]) |
 //! | loops | of both: those that the compiler unrolled are gone |
 //! | names | arguments that have the same name, of all in the text |
 //! | types | arguments that have the same type, or that of a template's parameter |
