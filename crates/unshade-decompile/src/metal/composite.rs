@@ -134,7 +134,7 @@ impl Printer<'_> {
         let function = self.function;
         let name = &function.callees[callee].name;
         let program = self.program;
-        let Some(index) = program.functions.iter().position(|function| function.name == *name) else {
+        let Some(index) = program.function_index(name) else {
             self.unknown.push(format!("the function {name}"));
             return Text::other("unknown()", p::POSTFIX);
         };

@@ -347,9 +347,8 @@ pub(super) fn is_intrinsic(name: &str) -> bool {
 
 /// Returns the name of a type that may share memory with other types.
 pub(super) fn alias(ty: &str) -> String {
-    let words: Vec<&str> = ty.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    format!("{}_alias", words.join("_"))
+    let words = ty.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    format!("{}_alias", words.collect::<Vec<_>>().join("_"))
 }
 
 /// Returns whether members of a structure would not follow each other without being packed.

@@ -86,7 +86,7 @@ pub(super) fn print(
         block.phis.retain(|phi| used[*phi]);
     }
     let of_callee = |name: &str| {
-        let found = program.functions.iter().position(|other| other.name == name);
+        let found = program.function_index(name);
         found.map(|found| read_only[found].clone()).unwrap_or_default()
     };
     // Functions that are declared before have their parameters' types already.
@@ -506,10 +506,7 @@ impl Printer<'_> {
                 return;
             }
         };
-        if matches!(self.program.types.get(element), ValueType::Array(..)) {
-            self.unknown.push("a copy of an array of arrays".into());
-        }
-        self.copy_elements(&target, &source, count);
+        self.copy_elements(&target, &source, element, count);
     }
 
     /// Sets a variable to an array in memory or in a structure, element by element: arrays of C are no values. Returns whether
@@ -525,17 +522,17 @@ impl Printer<'_> {
             Op::Result(_) => self.computed(id).wrapped(least),
             _ => return false,
         };
-        if matches!(self.program.types.get(element), ValueType::Array(..)) {
-            self.unknown.push("a copy of an array of arrays".into());
-        }
         self.declare(id);
         let name = self.name(id);
-        self.copy_elements(&name, &format!("{source}[i_]"), count);
+        self.copy_elements(&name, &format!("{source}[i_]"), element, count);
         true
     }
 
     /// Sets all elements of an array to a text, in which `i_` is the index.
-    fn copy_elements(&mut self, target: &str, source: &str, count: u64) {
+    fn copy_elements(&mut self, target: &str, source: &str, element: TypeId, count: u64) {
+        if matches!(self.program.types.get(element), ValueType::Array(..)) {
+            self.unknown.push("a copy of an array of arrays".into());
+        }
         self.line(&format!("for (uint i_ = 0; i_ < {count}; i_++)"));
         self.line("{");
         self.output.indent += 1;

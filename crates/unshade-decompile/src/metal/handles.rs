@@ -20,7 +20,7 @@ pub(super) fn name(program: &mut MetalProgram, order: &[usize]) {
                 continue;
             }
             let name = &function.callees[callee].name;
-            let Some(callee) = program.functions.iter().position(|other| other.name == *name) else {
+            let Some(callee) = program.function_index(name) else {
                 continue;
             };
             for (number, input) in function.inputs(id).iter().enumerate() {

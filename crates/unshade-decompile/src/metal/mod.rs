@@ -201,13 +201,16 @@ fn print_order(program: &MetalProgram) -> Vec<usize> {
                 continue;
             }
             stack.push((index, true));
-            let called = program.functions[index].function.callees.iter();
-            let called = called
-                .filter_map(|callee| program.functions.iter().position(|other| other.name == callee.name));
-            stack.extend(called.map(|index| (index, false)));
+            stack.extend(called(program, index).map(|index| (index, false)));
         }
     }
     order
+}
+
+/// Returns the functions of the program that a function calls.
+fn called(program: &MetalProgram, index: usize) -> impl Iterator<Item = usize> {
+    let callees = program.functions[index].function.callees.iter();
+    callees.filter_map(|callee| program.function_index(&callee.name))
 }
 
 /// Returns the functions that one before them in the order calls: functions that call each other.
@@ -216,10 +219,10 @@ fn called_early(program: &MetalProgram, order: &[usize]) -> BTreeSet<usize> {
     let mut early = BTreeSet::new();
     for &index in order {
         printed[index] = true;
-        let called = program.functions[index].function.callees.iter();
-        let called =
-            called.filter_map(|callee| program.functions.iter().position(|other| other.name == callee.name));
-        early.extend(called.filter(|callee| !printed[*callee] && !program.functions[*callee].is_declared));
+        early.extend(
+            called(program, index)
+                .filter(|callee| !printed[*callee] && !program.functions[*callee].is_declared),
+        );
     }
     early
 }

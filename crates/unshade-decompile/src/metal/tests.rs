@@ -50,6 +50,31 @@ fn kernel(code: &str) -> String {
     )
 }
 
+/// Returns a kernel that reads a variable, which an initialiser sets to what it computes from the function constant `%byte`.
+fn with_function_constant(variable: &str, computation: &str, stored: &str) -> String {
+    let code = kernel(&format!(
+        "  %byte = load i8, i8 addrspace(2)* @{variable}
+  %is = icmp ne i8 %byte, 0
+  %number = select i1 %is, float 1.0, float 2.0
+  store float %number, float addrspace(1)* %out
+  ret void"
+    ));
+    format!(
+        r#"
+@_Z3add.MTL_FC_INIT_7_b = external addrspace(2) constant i8, section "air.fc_initializer"
+@{variable} = internal addrspace(2) global i8 0
+define internal void @init() section "air.static_init" {{
+  %byte = load i8, i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b
+  {computation}
+  store i8 {stored}, i8 addrspace(2)* @{variable}
+  ret void
+}}
+!air.function_constants = !{{!20}}
+!20 = !{{i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b, !"bool", !"add", i32 7, i1 true}}
+{code}"#
+    )
+}
+
 #[test]
 fn arguments_have_names_and_attributes() {
     let text = decompile(&kernel(
@@ -165,25 +190,8 @@ fn threadgroup_variables_have_the_names_of_their_symbols() {
 
 #[test]
 fn function_constants_are_declared() {
-    let code = kernel(
-        "  %byte = load i8, i8 addrspace(2)* @_ZL3add
-  %is = icmp ne i8 %byte, 0
-  %number = select i1 %is, float 1.0, float 2.0
-  store float %number, float addrspace(1)* %out
-  ret void",
-    );
-    let globals = r#"
-@_Z3add.MTL_FC_INIT_7_b = external addrspace(2) constant i8, section "air.fc_initializer"
-@_ZL3add = internal addrspace(2) global i8 0
-define internal void @init() section "air.static_init" {
-  %byte = load i8, i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b
-  store i8 %byte, i8 addrspace(2)* @_ZL3add
-  ret void
-}
-!air.function_constants = !{!20}
-!20 = !{i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b, !"bool", !"add", i32 7, i1 true}
-"#;
-    let text = decompile(&format!("{globals}{code}")).text();
+    let code = with_function_constant("_ZL3add", "", "%byte");
+    let text = decompile(&code).text();
     assert!(text.contains("constant bool add [[function_constant(7)]];"), "{text}");
     assert!(text.contains("out[0] = add ? 1.0f : 2.0f;"), "{text}");
 }
@@ -410,25 +418,6 @@ declare void @air.simdgroup_matrix_8x8_store.v64f32.p1f32(<64 x float>, float ad
 
 #[test]
 fn variables_that_initialisers_compute_are_unknown() {
-    let code = kernel(
-        "  %byte = load i8, i8 addrspace(2)* @_ZL4both
-  %is = icmp ne i8 %byte, 0
-  %number = select i1 %is, float 1.0, float 2.0
-  store float %number, float addrspace(1)* %out
-  ret void",
-    );
-    let globals = r#"
-@_Z3add.MTL_FC_INIT_7_b = external addrspace(2) constant i8, section "air.fc_initializer"
-@_ZL4both = internal addrspace(2) global i8 0
-define internal void @init() section "air.static_init" {
-  %byte = load i8, i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b
-  %more = add i8 %byte, 3
-  store i8 %more, i8 addrspace(2)* @_ZL4both
-  ret void
-}
-!air.function_constants = !{!20}
-!20 = !{i8 addrspace(2)* @_Z3add.MTL_FC_INIT_7_b, !"bool", !"add", i32 7, i1 true}
-"#;
-    let metal = decompile(&format!("{globals}{code}"));
-    assert_eq!(metal.unknown, ["the initial value of both"]);
+    let code = with_function_constant("_ZL4both", "%more = add i8 %byte, 3", "%more");
+    assert_eq!(decompile(&code).unknown, ["the initial value of both"]);
 }

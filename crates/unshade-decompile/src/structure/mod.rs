@@ -18,7 +18,8 @@ use crate::ir::{BlockId, BlockMap, End, Function, IdVec, Key, Op, ValueId};
 use statement::{Gotos, choice, choice_of, ends, into_breaks, leaves, shaped};
 use std::cmp::Reverse;
 
-/// Maximum nesting depth of statements; deeper ones are placed after the rest and reached by `goto`.
+/// Maximum nesting depth of statements; deeper ones are placed after the rest and reached by `goto`. Blocks that only one
+/// block leads to count as nested in it, although their statements follow its own.
 const MAX_NESTING: usize = 150;
 
 /// Maximum number of statements of a block that is duplicated instead of a `goto`.

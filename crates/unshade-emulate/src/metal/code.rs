@@ -474,7 +474,7 @@ impl Builder<'_> {
     }
 
     fn call(&self, name: &str) -> Action {
-        let found = self.program.functions.iter().position(|info| info.name == name);
+        let found = self.program.function_index(name);
         match found.filter(|index| !self.program.functions[*index].is_declared) {
             Some(index) => Action::Call(index),
             None if name == "llvm.trap" => Action::Fail(Reason::Trap),

@@ -51,9 +51,7 @@ pub(super) fn operate(
     if let Some(word) = word.strip_prefix("shuffle_and_fill_") {
         return group.shift(code, step, word == "up", undefined);
     }
-    group
-        .shuffle(code, step, word, is_quad, undefined)
-        .ok_or_else(|| Reason::Unmodelled(format!("the function air.{op}")))
+    group.shuffle(code, step, (op, word), is_quad, undefined)
 }
 
 /// Returns the first lane that a lane exchanges with, and how many there are.
@@ -67,6 +65,20 @@ impl Group<'_> {
             .get(lane)
             .and_then(|thread| thread.frames.last())
             .map_or(0, |frame| frame.read(operand, component))
+    }
+
+    /// Sets all components of a value in each lane, to what a function computes from the lane and the component.
+    fn set(
+        &mut self,
+        out: Operand,
+        mut value: impl FnMut(&Self, usize, usize) -> Result<u64, Reason>,
+    ) -> Result<(), Reason> {
+        for component in 0..out.shape.lanes() {
+            let values = self.lanes.iter().map(|&lane| Ok((lane, value(self, lane, component)?)));
+            let values = values.collect::<Result<Vec<_>, Reason>>()?;
+            self.write(out, component, values);
+        }
+        Ok(())
     }
 
     /// Sets a component of a value in each lane.
@@ -113,28 +125,25 @@ impl Group<'_> {
     ) -> Result<(), Reason> {
         let input = code.input(step, 0);
         let kind = input.shape.kind();
-        for component in 0..step.out.shape.lanes() {
-            let mut values = Vec::new();
-            for &lane in &self.lanes {
-                // All lanes of a simdgroup have the same result.
-                if let (false, Some((_, value))) = (is_quad, values.first().copied()) {
-                    values.push((lane, value));
-                    continue;
-                }
-                let range = range(lane, is_quad);
-                let mut result = None;
-                for &other in self.lanes.iter().filter(|other| range.contains(other)) {
-                    let value = self.read(input, other, component);
-                    result = Some(match result {
-                        Some(result) => combined(word, op.class, kind, result, value)?,
-                        None => value,
-                    });
-                }
-                values.push((lane, result.unwrap_or(0)));
+        // All lanes of a simdgroup have the same result.
+        let mut known = None;
+        self.set(step.out, |group, lane, component| {
+            if let Some((_, result)) = known.filter(|(of, _)| !is_quad && *of == component) {
+                return Ok(result);
             }
-            self.write(step.out, component, values);
-        }
-        Ok(())
+            let range = range(lane, is_quad);
+            let mut result = None;
+            for &other in group.lanes.iter().filter(|other| range.contains(other)) {
+                let value = group.read(input, other, component);
+                result = Some(match result {
+                    Some(result) => combined(word, op.class, kind, result, value)?,
+                    None => value,
+                });
+            }
+            let result = result.unwrap_or(0);
+            known = Some((component, result));
+            Ok(result)
+        })
     }
 
     fn scan(
@@ -153,22 +162,17 @@ impl Group<'_> {
             ("product", false) => 1,
             _ => 0,
         };
-        for component in 0..step.out.shape.lanes() {
-            let mut values = Vec::new();
-            for &lane in &self.lanes {
-                let range = range(lane, is_quad);
-                let takes = |other: &usize| {
-                    range.contains(other) && (*other < lane || *other == lane && form == "inclusive")
-                };
-                let mut result = start;
-                for &other in self.lanes.iter().filter(|other| takes(other)) {
-                    result = combined(word, op.class, kind, result, self.read(input, other, component))?;
-                }
-                values.push((lane, result));
+        self.set(step.out, |group, lane, component| {
+            let range = range(lane, is_quad);
+            let takes = |other: &usize| {
+                range.contains(other) && (*other < lane || *other == lane && form == "inclusive")
+            };
+            let mut result = start;
+            for &other in group.lanes.iter().filter(|other| takes(other)) {
+                result = combined(word, op.class, kind, result, group.read(input, other, component))?;
             }
-            self.write(step.out, component, values);
-        }
-        Ok(())
+            Ok(result)
+        })
     }
 
     /// Returns the value of another lane; the own one if that takes no part.
@@ -184,41 +188,35 @@ impl Group<'_> {
         self.read(input, lane.unwrap_or(own), component)
     }
 
-    /// Gives each lane the value of another one. Returns nothing if it is no such operation.
+    /// Gives each lane the value of another one.
     fn shuffle(
         &mut self,
         code: &Code,
         step: &Step,
-        word: &str,
+        (op, word): (MetalOp, &str),
         is_quad: bool,
         undefined: &mut Undefined,
-    ) -> Option<()> {
+    ) -> Result<(), Reason> {
         let (input, second) = (code.input(step, 0), code.input(step, 1));
-        for component in 0..step.out.shape.lanes() {
-            let mut values = Vec::new();
-            for &own in &self.lanes {
-                let range = range(own, is_quad);
-                let (from, size) = (range.start as i64, range.len() as i64);
-                let number = self.read(second, own, 0) as i64 & 0xffff;
-                let at = own as i64;
-                let lane = match word {
-                    "broadcast_first" if is_quad => from,
-                    "broadcast_first" => *self.lanes.first()? as i64,
-                    "broadcast" | "shuffle" => from + number,
-                    "shuffle_xor" => at ^ number,
-                    "shuffle_up" => at - number,
-                    "shuffle_down" => at + number,
-                    "shuffle_rotate_up" => from + ((at - from - number) & (size - 1)),
-                    "shuffle_rotate_down" => from + ((at - from + number) & (size - 1)),
-                    _ => return None,
-                };
-                let lane =
-                    if range.contains(&usize::try_from(lane).unwrap_or(usize::MAX)) { lane } else { -1 };
-                values.push((own, self.other(input, (own, lane), component, undefined)));
-            }
-            self.write(step.out, component, values);
-        }
-        Some(())
+        self.set(step.out, |group, own, component| {
+            let range = range(own, is_quad);
+            let (from, size) = (range.start as i64, range.len() as i64);
+            let number = group.read(second, own, 0) as i64 & 0xffff;
+            let at = own as i64;
+            let lane = match word {
+                "broadcast_first" if is_quad => from,
+                "broadcast_first" => group.lanes.first().map_or(-1, |first| *first as i64),
+                "broadcast" | "shuffle" => from + number,
+                "shuffle_xor" => at ^ number,
+                "shuffle_up" => at - number,
+                "shuffle_down" => at + number,
+                "shuffle_rotate_up" => from + ((at - from - number) & (size - 1)),
+                "shuffle_rotate_down" => from + ((at - from + number) & (size - 1)),
+                _ => return Err(Reason::Unmodelled(format!("the function air.{op}"))),
+            };
+            let lane = if range.contains(&usize::try_from(lane).unwrap_or(usize::MAX)) { lane } else { -1 };
+            Ok(group.other(input, (own, lane), component, undefined))
+        })
     }
 
     /// Moves values up or down in groups of lanes; what comes in is from the second input.
@@ -233,25 +231,20 @@ impl Group<'_> {
         if matches!(input.shape, Shape::Bytes(_)) {
             return Err(Reason::Unsound);
         }
-        for component in 0..step.out.shape.lanes() {
-            let mut values = Vec::new();
-            for &own in &self.lanes {
-                let modulo = match self.read(modulo, own, 0) as i64 & 0xffff {
-                    0 => return Err(Reason::DivisionByZero),
-                    modulo => modulo,
-                };
-                let delta = self.read(delta, own, 0) as i64 & 0xffff;
-                let start = own as i64 / modulo * modulo;
-                let wanted = own as i64 - start + if is_up { -delta } else { delta };
-                let within = wanted.rem_euclid(modulo);
-                let from = if wanted == within { input } else { filling };
-                let lane = start + within;
-                let is_there = usize::try_from(lane).is_ok_and(|lane| self.lanes.contains(&lane));
-                let from = if is_there { from } else { input };
-                values.push((own, self.other(from, (own, lane), component, undefined)));
-            }
-            self.write(step.out, component, values);
-        }
-        Ok(())
+        self.set(step.out, |group, own, component| {
+            let modulo = match group.read(modulo, own, 0) as i64 & 0xffff {
+                0 => return Err(Reason::DivisionByZero),
+                modulo => modulo,
+            };
+            let delta = group.read(delta, own, 0) as i64 & 0xffff;
+            let start = own as i64 / modulo * modulo;
+            let wanted = own as i64 - start + if is_up { -delta } else { delta };
+            let within = wanted.rem_euclid(modulo);
+            let from = if wanted == within { input } else { filling };
+            let lane = start + within;
+            let is_there = usize::try_from(lane).is_ok_and(|lane| group.lanes.contains(&lane));
+            let from = if is_there { from } else { input };
+            Ok(group.other(from, (own, lane), component, undefined))
+        })
     }
 }

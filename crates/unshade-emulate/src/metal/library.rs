@@ -228,48 +228,15 @@ pub(super) fn operate(
     })
 }
 
-/// Returns the smaller number; the other one if one is none.
+/// Returns the smaller number; the other one if one is none. Of zeros, the negative one is smaller.
 pub(super) fn least(a: f32, b: f32) -> f32 {
-    match () {
-        () if a.is_nan() => b,
-        () if b.is_nan() => a,
-        () if a == b => {
-            if a.is_sign_negative() {
-                a
-            } else {
-                b
-            }
-        }
-        () => {
-            if a < b {
-                a
-            } else {
-                b
-            }
-        }
-    }
+    let takes_first = b.is_nan() || a < b || a == b && a.is_sign_negative();
+    if takes_first && !a.is_nan() { a } else { b }
 }
 
 /// Returns the larger number; the other one if one is none.
 pub(super) fn largest(a: f32, b: f32) -> f32 {
-    match () {
-        () if a.is_nan() => b,
-        () if b.is_nan() => a,
-        () if a == b => {
-            if a.is_sign_negative() {
-                b
-            } else {
-                a
-            }
-        }
-        () => {
-            if a > b {
-                a
-            } else {
-                b
-            }
-        }
-    }
+    -least(-a, -b)
 }
 
 fn fraction(x: f32) -> f32 {

@@ -11,6 +11,7 @@
 use super::fault::Reason;
 use super::kind::Kind;
 use std::fmt::{Display, Formatter};
+use std::ops::{Add, Div, Mul, Rem, Sub};
 use unshade_ir::Op;
 use unshade_ir::fold::{fold, masked, signed};
 use unshade_ir::shader::ShaderOp;
@@ -120,24 +121,25 @@ fn divided(op: Op, a: u64, b: u64, width: u8) -> Result<u64, Reason> {
 fn arithmetic(op: Op, inputs: [u64; 2], kind: Kind, out: Kind, undefined: &mut Undefined) -> u64 {
     if kind == Kind::Double {
         let [a, b] = inputs.map(f64::from_bits);
-        let result = match op {
-            Op::FloatAdd => a + b,
-            Op::FloatSub => a - b,
-            Op::FloatMul => a * b,
-            Op::FloatDiv => a / b,
-            _ => a % b,
-        };
+        let result = operated(op, a, b);
         return if result.is_nan() { nan(inputs, kind, out, undefined) } else { out.encode(result) };
     }
     let [a, b] = inputs.map(|bits| kind.decode_single(bits));
-    let result = match op {
+    let result = operated(op, a, b);
+    if result.is_nan() { nan(inputs, kind, out, undefined) } else { out.encode_single(result) }
+}
+
+fn operated<T>(op: Op, a: T, b: T) -> T
+where
+    T: Add<Output = T> + Sub<Output = T> + Mul<Output = T> + Div<Output = T> + Rem<Output = T>,
+{
+    match op {
         Op::FloatAdd => a + b,
         Op::FloatSub => a - b,
         Op::FloatMul => a * b,
         Op::FloatDiv => a / b,
         _ => a % b,
-    };
-    if result.is_nan() { nan(inputs, kind, out, undefined) } else { out.encode_single(result) }
+    }
 }
 
 fn nan(inputs: [u64; 2], kind: Kind, out: Kind, undefined: &mut Undefined) -> u64 {

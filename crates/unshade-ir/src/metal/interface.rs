@@ -40,6 +40,13 @@ pub struct MetalProgram {
     pub missing: Vec<String>,
 }
 
+impl MetalProgram {
+    /// Returns the index of the function with a name.
+    pub fn function_index(&self, name: &str) -> Option<usize> {
+        self.functions.iter().position(|function| function.name == name)
+    }
+}
+
 /// A function.
 #[derive(Clone, Debug, Default)]
 pub struct MetalFunction {
