@@ -4,6 +4,7 @@
  *
  * UNSHADE         the program; `unshade explore --no-open FILE…` prints the address
  * UNSHADE_PAGE    instead, a folder with the static page created by `cargo xtask web`
+ * UNSHADE_WEB     a folder whose page files replace those in the program: tests changes of the page without a build
  * UNSHADE_BIG     the library of mlx-metal, for measurements
  * CHROMIUM        the browser
  */
@@ -22,6 +23,7 @@ import { chromium } from 'playwright-core';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const PROGRAM = process.env.UNSHADE;
 const PAGE = process.env.UNSHADE_PAGE;
+const WEB = process.env.UNSHADE_WEB;
 /** Whether the static page is tested. */
 export const IS_STATIC = PAGE !== undefined;
 
@@ -125,6 +127,7 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
   // Playwright can answer the file chooser of an input, but not the picker for handles; the test for handles replaces it.
   await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
+  if (WEB && !PAGE) await context.route(`${address}**`, (route) => fromFolder(route, WEB));
   const page = await context.newPage();
   // Only the measurements check speed; other tests use generous timeouts for busy machines.
   page.setDefaultTimeout(120_000);
@@ -149,6 +152,19 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
       if (complaints.length) throw new Error(`the page complained:\n${complaints.join('\n')}`);
     },
   };
+}
+
+/**
+ * Answers a request for a file of the page with the one in a folder.
+ * @param {import('playwright-core').Route} route
+ * @param {string} folder
+ */
+async function fromFolder(route, folder) {
+  const name = new URL(route.request().url()).pathname.split('/').pop() || 'index.html';
+  const path = join(folder, name);
+  if (route.request().method() !== 'GET' || !existsSync(path)) return route.fallback();
+  const body = readFileSync(path, 'utf8').replace('data-transport="worker"', 'data-transport="server"');
+  return route.fulfill({ contentType: TYPES[extname(name)], body });
 }
 
 /**

@@ -5,6 +5,7 @@
 //! npm by the first run of the tests.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,6 +15,9 @@ use crate::sh;
 
 /// Names of the Chromium executable, most likely first.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// The test file with the measurements.
+const FIGURES: &str = "figures.test.mjs";
 
 /// The library for measurements, in the build folder, where `cargo xtask bench` unpacks it.
 const BIG: &str = "bench/mlx_metal-0.32.4-py3-none-macosx_14_0_arm64/mlx/lib/mlx.metallib";
@@ -81,11 +85,18 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if let Some(pattern) = &args.only {
         command.arg(format!("--test-name-pattern={pattern}"));
     }
-    command.args(["units.test.mjs", "answers.test.mjs", "page.test.mjs", "report.test.mjs"]);
-    if !args.no_figures {
-        command.arg("figures.test.mjs");
-    }
+    command.args(test_files(&folder, !args.no_figures)?);
     finish(&mut command)
+}
+
+/// Returns the names of the test files: the measurements are last, or left out.
+fn test_files(folder: &Path, measures: bool) -> Result<Vec<String>> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> =
+        names.filter(|name| name.ends_with(".test.mjs") && (measures || name != FIGURES)).collect();
+    names.sort_by_key(|name| (name == FIGURES, name.clone()));
+    Ok(names)
 }
 
 /// Downloads the packages that the tests need, once.
