@@ -5,11 +5,14 @@ import { Column, paneLabel, panesOf } from './column.js';
 import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
 import { baseName, count, h, hex, plural, size } from './dom.js';
 import { listenForFiles } from './drop.js';
+import { Editing } from './editing.js';
 import { FileTree } from './files.js';
 import { Frame, NARROW } from './frame.js';
 import { asNumbers, HexView } from './hex.js';
 import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
+import { Notes } from './notes.js';
+import { askComment, askRename, showNotes } from './notes_dialog.js';
 import { Outline } from './outline.js';
 import { remember } from './recent.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
@@ -56,8 +59,9 @@ class App {
     const onerror = (/** @type {unknown} */ error) => this.fail(error);
     const select = (/** @type {unknown} */ origin) => (/** @type {Range} */ range) => this.store.go({ range }, { replace: true, origin });
     this.tip = new BitsTip(api);
+    this.notes = new Notes({ api, onchange: () => [this.first, this.second].forEach(({ listing }) => listing.box.refresh()) });
     const column = {
-      api, say,
+      api, say, notes: () => this.notes.of(this.functionName),
       onselect: (/** @type {Column} */ origin, /** @type {number} */ line, /** @type {Range[]} */ ranges, /** @type {boolean} */ jump) => {
         const [range, also] = [ranges[0] ?? null, ranges.slice(1)];
         this.also = { of: range, ranges: also };
@@ -73,13 +77,20 @@ class App {
     this.list = new FunctionList({ api, say, onchoose: (row, replace) => this.chooseRow(row, replace) });
     this.outline = new Outline({ api, onerror, onselect: (range) => select(this.outline)(range) });
     this.hex = new HexView({ api, onerror, onselect: (range) => select(this.hex)(range) });
+    this.editing = new Editing({
+      api, say, fail: onerror, view: () => this.editedView(),
+      show: ({ name }, keepItem) => this.store.go({ file: name, program: this.state.program, item: keepItem ? this.state.item : null, line: this.state.line }),
+      list: (change) => this.files.change(change),
+      compare: ({ name }) => this.store.go({ against: [name, this.state.program, this.state.item ?? ''].join('|'), pane: 'compare', line: null }),
+    });
     this.keys = this.keyTable();
     this.frame = new Frame({
       files: this.files.element, list: this.list.element, outline: this.outline.element, hex: this.hex.element,
-      columns: [this.first.element, this.second.element],
+      columns: [this.first.element, this.second.element], banner: this.editing.banner,
       tools: [
         { name: 'search', label: 'Search all', key: 'f', run: () => this.search() },
         ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('compare'), label: 'Compare', key: 'c', run: () => this.compare() }]),
+        ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('edit'), label: 'Edit', key: 'e', run: () => this.edit() }]),
         { name: 'download', label: 'Download', key: 'd', run: () => this.download() },
         ...(api.opens ? [{ name: /** @type {const} */ ('open'), label: 'Open files', key: 'o', run: () => this.openFiles() }] : []),
         { name: 'theme', label: 'Light or dark', key: 't', run: () => this.theme() },
@@ -131,6 +142,13 @@ class App {
     return this.state.item !== null || ['bitcode', 'dxcontainer', 'direct3d9', 'ptx'].includes(this.program?.format ?? '');
   }
 
+  /** The name of the function in notes; null for a program without functions. */
+  get functionName() {
+    if (this.state.item === null) return null;
+    const row = this.list.rowOf(this.state.item);
+    return row?.mangled ?? row?.name ?? this.facts?.title ?? null;
+  }
+
   get twoColumns() {
     return this.split && WIDE.matches;
   }
@@ -166,6 +184,11 @@ class App {
       { group: 'Read', keys: 'i', does: 'show the bits of the selected instruction', run: () => this.instruction() },
       { group: 'Read', keys: '[ ]', does: 'go back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
       { group: 'Do', keys: 'c', does: 'compare: select this function, then another', run: () => this.compare() },
+      { group: 'Do', keys: 'e', does: 'edit: code, names, fields', run: () => this.edit() },
+      { group: 'Do', keys: 'n', does: 'rename the name in decompiled text', run: () => this.rename() },
+      { group: 'Do', keys: ';', does: 'comment on the line', run: () => this.comment() },
+      { group: 'Do', keys: 'N', does: 'all notes: export, import', run: () => this.showNotes() },
+      { group: 'Do', keys: 'z Z', does: 'undo and redo an edit', run: (event) => this.editing.step(this.subject.file, event.key === 'z' ? -1 : 1) },
       { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
       { group: 'Do', keys: 'v', does: 'verify structure, sizes and all hashes', run: () => this.verify() },
       { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
@@ -228,6 +251,7 @@ class App {
     const program = await this.files.program(overview, state.program);
     if (this.state !== state || this.overview !== overview) return;
     this.showPath(overview);
+    this.editing.showBanner(subject.file);
     frame.files.element.hidden = !this.files.select(overview, state.program);
     frame.files.counted.textContent = count(this.files.files.length);
     frame.files.element.style.setProperty('--rows', String(this.files.rows));
@@ -237,6 +261,7 @@ class App {
     this.list.show(subject.file, program);
     this.list.mark(state.item);
     this.outline.show(subject.file, program.program);
+    if (this.api.name !== 'inline') this.notes.open({ file: subject.file, program: program.program, name: baseName(overview.file.name), size: program.size });
     this.hex.show(subject.file, program.program, program.space);
     if (frame.outline.open) this.outline.load();
 
@@ -515,6 +540,48 @@ class App {
     } else {
       this.store.go({ pane: 'compare', line: null });
     }
+  }
+
+  edit() {
+    if (this.api.name === 'inline') this.frame.say('Editing is not available in reports. Use unshade explore.');
+    else this.editing.open();
+  }
+
+  /** The column whose listing has the name that was chosen last, or the focus. */
+  get activeListing() {
+    const inSecond = this.second.element.contains(document.activeElement) || this.first.listing.nameAtCursor() === null && this.second.listing.nameAtCursor() !== null;
+    return (this.twoColumns && inSecond ? this.second : this.first).listing;
+  }
+
+  async rename() {
+    const listing = this.activeListing;
+    const shown = listing.nameAtCursor();
+    if (!['c', 'hlsl', 'metal'].includes(listing.subject?.pane ?? '') || shown === null) {
+      return this.frame.say('Select a name in decompiled text first: click it, or use ← and → within a line.');
+    }
+    if (this.api.name === 'inline') return this.frame.say('Notes are not available in reports. Use unshade explore.');
+    askRename({ notes: this.notes, name: this.functionName, shown, text: await listing.text(), say: (text) => this.frame.say(text) });
+  }
+
+  comment() {
+    const offset = this.activeListing.offsetAtCursor();
+    if (offset === null) return this.frame.say('Select a line that was decoded from bytes first.');
+    if (this.api.name === 'inline') return this.frame.say('Notes are not available in reports. Use unshade explore.');
+    askComment({ notes: this.notes, name: this.functionName, offset, say: (text) => this.frame.say(text) });
+  }
+
+  showNotes() {
+    if (this.file) showNotes({ notes: this.notes, fileName: baseName(this.file.name), say: (text) => this.frame.say(text) });
+  }
+
+  /** @returns {Promise<import('./editing.js').View | null>} */
+  async editedView() {
+    await this.settled();
+    const { file: entry, program, facts, subject, state } = this;
+    if (!entry || !program || !facts) return null;
+    const path = state.range ? await this.outline.pathAt(state.range[0], new AbortController().signal).catch(() => []) : [];
+    const isNode = (/** @type {import('./protocol.js').OutlineNode} */ node) => node.range[0] === state.range?.[0] && node.range[1] === state.range[1];
+    return { entry, program, facts, subject, line: state.line, range: state.range, path: path.some(isNode) ? path.map(({ name }) => name) : [] };
   }
 
   search() {

@@ -47,8 +47,9 @@ export class Column {
    * @param {(text: string) => void} options.say
    * @param {(line: import('./protocol.js').Line, row: () => HTMLElement | undefined) => void} options.onhover
    * @param {() => void} options.onleave
+   * @param {() => import('./notes.js').FunctionNotes | null} options.notes
    */
-  constructor({ name, api, onpane, onselect, onrange, say, onhover, onleave }) {
+  constructor({ name, api, onpane, onselect, onrange, say, onhover, onleave, notes }) {
     this.name = name;
     this.onpane = onpane;
     this.onrange = onrange;
@@ -58,7 +59,7 @@ export class Column {
     this.panes = [];
     /** The facts currently shown. @type {Facts | null} */
     this.facts = null;
-    this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
+    this.listing = new Listing({ api, say, onhover, onleave, notes, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
     this.comparison = new Comparison({ api, say });
     this.factsView = h('div', { class: 'facts-view' });

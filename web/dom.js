@@ -85,6 +85,7 @@ const ICONS = {
   bytes: 'M2 4h3M7 4h3M12 4h2M2 8h2M6 8h3M11 8h3M2 12h3M7 12h3M12 12h2',
   close: 'M4 4l8 8M12 4l-8 8',
   copy: 'M5.5 5.5v-3h8v8h-3M2.5 5.5h8v8h-8z',
+  edit: 'M2.5 13.5l1-3.5 7-7 2.5 2.5-7 7zM9 4.5 11.5 7',
   plus: 'M8 3v10M3 8h10',
   minus: 'M3 8h10',
 };

@@ -21,6 +21,8 @@ export class FileTree {
   constructor({ api, onchoose }) {
     /** @type {FileEntry[]} */
     this.files = [];
+    /** @type {Set<FileEntry>} */
+    this.hidden = new Set();
     this.selectedKey = '';
     this.rows = 0;
     /** @type {Map<number, Opening>} */
@@ -75,9 +77,30 @@ export class FileTree {
   /** @param {FileEntry[]} files */
   set(files) {
     this.files = files;
+    const listed = this.listed();
     this.selectedKey = '';
-    this.rows = Math.min(MAX_ROWS, files.length);
-    this.tree.setRoots(files.map((entry) => ({ entry })));
+    this.rows = Math.min(MAX_ROWS, listed.length);
+    this.tree.setRoots(listed.map((entry) => ({ entry })));
+  }
+
+  /**
+   * Adds, hides and removes versions of edited files. Hidden ones have addresses as before.
+   * @param {{add?: FileEntry, hide?: FileEntry[], remove?: FileEntry[]}} change
+   */
+  change({ add, hide = [], remove = [] }) {
+    for (const entry of hide) this.hidden.add(entry);
+    if (add) this.hidden.delete(add);
+    const files = this.files.filter((entry) => !remove.includes(entry));
+    if (add && !files.includes(add)) {
+      if (files.some(({ name }) => name === add.name)) add.name = `${add.name} (${add.file})`;
+      files.push(add);
+    }
+    this.set(files);
+  }
+
+  /** Returns the files that are in the list. */
+  listed() {
+    return this.files.filter((entry) => !this.hidden.has(entry));
   }
 
   /**
@@ -88,7 +111,8 @@ export class FileTree {
    */
   select({ file, programs }, program) {
     const several = programs.length > 1;
-    const at = this.files.findIndex((entry) => entry.file === file.file);
+    const listed = this.listed();
+    const at = listed.findIndex((entry) => entry.file === file.file);
     const root = this.tree.roots[at];
     const key = `${file.file}/${program}`;
     if (root && this.selectedKey !== key) {
@@ -99,10 +123,10 @@ export class FileTree {
           data: { entry: root.data.entry, program }, parent: root, index, depth: 1, count: 0, open: false, children: new Map(),
         }));
       }
-      this.rows = Math.min(MAX_ROWS, this.files.length + (several ? programs.length : 0));
+      this.rows = Math.min(MAX_ROWS, listed.length + (several ? programs.length : 0));
       this.tree.reveal(several ? [at, Math.max(0, programs.findIndex((other) => other.program === program))] : [at]);
     }
-    return several || this.files.length > 1;
+    return several || listed.length > 1;
   }
 
   /**

@@ -18,13 +18,14 @@ export class Frame {
    * @param {HTMLElement} parts.list
    * @param {HTMLElement} parts.outline
    * @param {HTMLElement[]} parts.columns
+   * @param {HTMLElement} parts.banner
    * @param {HTMLElement} parts.hex
    * @param {Tool[]} parts.tools tools for the whole page
    * @param {Tool[]} parts.views tools for the reading pane
    * @param {(offset: number) => void} parts.onoffset the offset of a diagnostic was chosen
    * @param {() => void} parts.onverify
    */
-  constructor({ files, list, outline, columns, hex, tools, views, onoffset, onverify }) {
+  constructor({ files, list, outline, columns, banner, hex, tools, views, onoffset, onverify }) {
     this.onoffset = onoffset;
     this.onverify = onverify;
     /** @type {Finding[]} */
@@ -54,7 +55,7 @@ export class Frame {
     this.bytes = h('section', { class: 'bytes', 'aria-label': 'Bytes of the program' },
       h('div', { class: 'bytes-head' }, this.place, this.numbers), hex);
     this.bytesSplitter = splitter({ label: 'Height of the bytes', axis: 'y', name: '--bytes-height', key: 'unshade.bytes-height', min: 80, from: 'end' });
-    append(byId('reader'), [head, this.columns, this.bytesSplitter, this.bytes]);
+    append(byId('reader'), [head, banner, this.columns, this.bytesSplitter, this.bytes]);
 
     this.diagnostics = h('section', { id: 'diagnostics', class: 'diagnostics', 'aria-label': 'Diagnostics', hidden: true });
     byId('body').after(this.diagnostics);

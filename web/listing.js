@@ -4,6 +4,7 @@
  */
 
 import { count, h, plural } from './dom.js';
+import { annotated } from './notes.js';
 import { Pages } from './pages.js';
 import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
 
@@ -70,9 +71,11 @@ export class Listing {
    * @param {(line: Line, row: () => HTMLElement | undefined) => void} [options.onhover] the mouse rests on a line;
    *   `row` returns its row while it is visible
    * @param {() => void} [options.onleave] the mouse left the line
+   * @param {() => import('./notes.js').FunctionNotes | null} [options.notes] the reader's notes on the function
    */
-  constructor({ api, onselect, say, onhover, onleave }) {
+  constructor({ api, onselect, say, onhover, onleave, notes = () => null }) {
     this.api = api;
+    this.notes = notes;
     this.onselect = onselect;
     this.say = say;
     /** @type {Subject | null} */
@@ -235,12 +238,33 @@ export class Listing {
     return { links, lines, go: (line) => this.#jump(line) };
   }
 
+  /**
+   * Returns the name that the keyboard is at, or whose uses are highlighted, as it is shown.
+   * @returns {string | null}
+   */
+  nameAtCursor() {
+    const at = this.#entityAtCursor() ?? this.entity;
+    const line = this.pages.peek(this.box.active);
+    const token = line && this.#annotated(line).find((token) => token[2] !== undefined && entity(token[2]) === at);
+    return at === null || !token ? null : token[1];
+  }
+
+  /** Returns the offset of the active line's first byte, if it has one. */
+  offsetAtCursor() {
+    return rangesOf(this.pages.peek(this.box.active))[0]?.[0] ?? null;
+  }
+
+  /** @param {Line} line */
+  #annotated(line) {
+    return annotated(line, this.subject?.pane ?? '', this.notes());
+  }
+
   /** Returns the whole text. */
   async text() {
     const lines = [];
     for (let from = 0; from < this.box.total; from += 5000) {
       const part = await this.api.call({ query: 'listing', ...this.subject, from, count: 5000 }, this.controller.signal);
-      lines.push(...part.lines.map(textOf));
+      lines.push(...part.lines.map((/** @type {Line} */ line) => textOf({ tokens: this.#annotated(line) })));
       if (part.lines.length === 0) break;
     }
     return lines.join('\n') + '\n';
@@ -349,7 +373,7 @@ export class Listing {
     const { range } = line;
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
     row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => overlaps(own, lit))));
-    code.replaceChildren(...tokenNodes(line.tokens));
+    code.replaceChildren(...tokenNodes(this.#annotated(line)));
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
     }

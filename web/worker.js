@@ -1,17 +1,19 @@
 /**
  * The worker of the static page: runs `unshade` compiled to WebAssembly, so that the page stays responsive.
  *
- * Files are read in ranges, on demand, and none leaves the computer. The decompiler is a module of its own, which is
- * loaded when C is asked for the first time.
+ * Files are read in ranges, on demand, and none leaves the computer. The decompiler and the editor are modules of their
+ * own, which are loaded when they are needed for the first time.
  */
 
 // @ts-ignore: created by `cargo xtask web` next to this file.
 import init, { Workspace } from './unshade_web.js';
 // @ts-ignore: created by `cargo xtask web` next to this file.
 import { initSync, set_tables, decompile as decompileThere } from './unshade_web_decompiler.js';
+// @ts-ignore: created by `cargo xtask web` next to this file.
+import { initSync as initEditor, set_tables as setEditorTables, edit as editThere } from './unshade_web_editor.js';
 
 /** @type {Promise<any>} */
-const ready = init().then(() => new Workspace(tables, decompile));
+const ready = init().then(() => new Workspace(tables, decompile, edit));
 const reader = new FileReaderSync();
 /** @type {Set<number>} */
 const cancelled = new Set();
@@ -27,6 +29,7 @@ function tables(name) {
 }
 
 let hasDecompiler = false;
+let hasEditor = false;
 
 /**
  * Decompiles a function of a cubin, or a shader. The module waits for the text.
@@ -45,6 +48,25 @@ function decompile(program, base, symbol) {
     hasDecompiler = true;
   }
   return decompileThere(program, base, symbol);
+}
+
+/**
+ * Edits a program. The module waits for the new one.
+ *
+ * @param {Uint8Array} program
+ * @param {number} base the offset of its first byte
+ * @param {string} change as JSON
+ * @returns {[string, Uint8Array]} the answer as JSON, and the bytes
+ */
+function edit(program, base, change) {
+  if (!hasEditor) {
+    const module = load('unshade_web_editor_bg.wasm');
+    if (!module) throw new Error('The editor can\'t be loaded.');
+    initEditor({ module });
+    setEditorTables(tables);
+    hasEditor = true;
+  }
+  return editThere(program, base, change);
 }
 
 /**

@@ -229,3 +229,16 @@ export async function download(page, what, group = 0) {
   const got = await waiting;
   return { name: got.suggestedFilename(), bytes: readFileSync(await got.path()) };
 }
+
+const AXE = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+/**
+ * Fails if axe finds a serious violation in what the page shows now.
+ * @param {import('playwright-core').Page} page
+ */
+export async function accessible(page) {
+  await page.evaluate((source) => void (/** @type {any} */ (window).axe ?? (0, eval)(source)), AXE).catch(() => page.addScriptTag({ content: AXE }));
+  const { violations } = await page.evaluate(() => /** @type {any} */ (window).axe.run(document, { resultTypes: ['violations'] }));
+  const found = violations.filter((/** @type {any} */ { impact }) => ['serious', 'critical'].includes(impact)).map((/** @type {any} */ { id, nodes }) => `${id}: ${nodes.map((/** @type {any} */ node) => node.html).join('\n')}`);
+  if (found.length) throw new Error(found.join('\n'));
+}

@@ -11,14 +11,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 /// The files with the structs.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
+    "crates/unshade/src/edit/mod.rs",
     "crates/unshade/src/query/response.rs",
     "crates/unshade/src/query/request.rs",
     "crates/unshade/src/view/finding.rs",
 ];
 
 /// Structs in file order, with their names in the page.
-const TYPES: [(&str, &str); 35] = [
+const TYPES: [(&str, &str); 40] = [
     ("Line", "Line"),
     ("Fault", "ErrorShape"),
     ("FindingView", "Finding"),
@@ -54,6 +55,11 @@ const TYPES: [(&str, &str); 35] = [
     ("HunkEntry", "Hunk"),
     ("ChangeEntry", "Change"),
     ("CompareAnswer", "Comparison"),
+    ("TextFault", "TextFault"),
+    ("EditAnswer", "EditAnswer"),
+    ("SaveAnswer", "SaveAnswer"),
+    ("CloseAnswer", "CloseAnswer"),
+    ("HashAnswer", "HashAnswer"),
 ];
 
 /// Types of instructions, at the end.
@@ -139,7 +145,7 @@ fn type_name(ty: &str) -> Result<String> {
         return Ok(format!("Record<string, {}>", type_name(value)?));
     }
     Ok(match ty {
-        "u32" | "u64" | "i64" => "number",
+        "u32" | "u64" | "usize" | "i64" => "number",
         "String" | "&'static str" | "Box<str>" => "string",
         "bool" => "boolean",
         "ByteRange" => "Range",

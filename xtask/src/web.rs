@@ -1,6 +1,6 @@
 //! `cargo xtask web`: builds the page as a folder of static files, with `unshade` as WebAssembly.
 //!
-//! The decompiler is a module of its own, which the page loads when it needs it.
+//! The decompiler and the editor are modules of their own, which the page loads when it needs them.
 //!
 //! The standard library is compiled together with the modules, optimised for size and without panic messages, which
 //! makes the download a third smaller. Its sources are rustup's component `rust-src` or, if that is missing, Debian's
@@ -84,7 +84,7 @@ const PASSES: [&str; 24] = [
 ];
 
 /// The crates of the modules.
-const MODULES: [&str; 2] = ["unshade-web", "unshade-web-decompiler"];
+const MODULES: [&str; 3] = ["unshade-web", "unshade-web-decompiler", "unshade-web-editor"];
 
 /// Maximum size of a module after gzip, the download size.
 const MAX_PACKED: u64 = 1_400_000;

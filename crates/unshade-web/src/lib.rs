@@ -7,11 +7,11 @@
 
 #![cfg(target_family = "wasm")]
 
-use js_sys::{Function, Uint8Array};
+use js_sys::{Array, Function, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{
-    self, Answer, DecompiledText, DecompilerInput, Extract, Fault, Request, Session, Source, fault_json,
-    parse_decompiled, parse_request,
+    self, Answer, DecompiledText, DecompilerInput, EditorInput, EditorOutput, Extract, Fault, Request,
+    Session, Source, fault_json, parse_decompiled, parse_edited, parse_request,
 };
 use wasm_bindgen::prelude::*;
 
@@ -28,6 +28,8 @@ thread_local! {
     static TABLES: RefCell<Option<Function>> = const { RefCell::new(None) };
     /// The function that decompiles.
     static DECOMPILER: RefCell<Option<Function>> = const { RefCell::new(None) };
+    /// The function that edits.
+    static EDITOR: RefCell<Option<Function>> = const { RefCell::new(None) };
 }
 
 /// Files that are open.
@@ -44,9 +46,12 @@ impl Workspace {
     /// Returns a workspace without files. `tables(name)` returns a `Uint8Array` with the packed instruction sets of a family
     /// of chips, or `undefined`; without it, no machine code is read. `decompile(program, base, symbol)` returns the text of the
     /// function of that name in `unshade-web-decompiler`; without it, nothing is decompiled.
+    /// `edit(program, base, edit)` returns the array of the function of that name in `unshade-web-editor`; without it, nothing is
+    /// edited.
     #[wasm_bindgen(constructor)]
-    pub fn new(tables: Option<Function>, decompile: Option<Function>) -> Self {
+    pub fn new(tables: Option<Function>, decompile: Option<Function>, edit: Option<Function>) -> Self {
         DECOMPILER.set(decompile);
+        EDITOR.set(edit);
         if tables.is_some() {
             TABLES.set(tables);
             unshade::sass::isa::set_loader(read_tables);
@@ -69,7 +74,8 @@ impl Workspace {
                 let file = self.files.open(
                     Session::new(name, source)
                         .with_clock(performance_now)
-                        .with_decompiler(decompile_elsewhere),
+                        .with_decompiler(decompile_elsewhere)
+                        .with_editor(edit_elsewhere),
                 );
                 format!("{{\"schema\":1,\"file\":{file}}}")
             }
@@ -125,6 +131,23 @@ fn decompile_elsewhere(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
         Ok(None) => Err(Fault::new("the decompiler returned no text")),
         Err(error) => Err(Fault::new(message(&error))),
     }
+}
+
+/// Edits in the page's other module.
+fn edit_elsewhere(input: &EditorInput<'_>) -> Answer<EditorOutput> {
+    let edit = EDITOR.with_borrow(Clone::clone).ok_or_else(|| Fault::new("the page has no editor"))?;
+    let program = Uint8Array::from(input.program);
+    let json = input.edit_json();
+    let answer = edit.call3(
+        &JsValue::NULL,
+        &program,
+        &JsValue::from_f64(input.base as f64),
+        &JsValue::from_str(&json),
+    );
+    let answer = answer.map_err(|error| Fault::new(message(&error)))?;
+    let answer = answer.dyn_into::<Array>().map_err(|_| Fault::new("the editor returned nothing"))?;
+    let bytes = answer.get(1).dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec()).unwrap_or_default();
+    parse_edited(&answer.get(0).as_string().unwrap_or_default(), bytes)
 }
 
 fn message(error: &JsValue) -> String {

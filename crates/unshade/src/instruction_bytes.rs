@@ -107,7 +107,7 @@ impl InstructionBytes {
 }
 
 /// Returns the bytes of the words at these addresses, neighbours together.
-pub(crate) fn words(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
+pub fn words(addresses: &[u32], base: u64, size: u64) -> Vec<Range<u64>> {
     let mut runs = Vec::new();
     for address in addresses {
         let start = base.saturating_add((*address).into());

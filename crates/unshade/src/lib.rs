@@ -33,13 +33,16 @@
 //! | [`diff`] | compares two programs |
 //! | [`survey`] | counts what many files have in common, field by field |
 //! | [`query`] | answers questions about files as JSON, for servers and web pages |
+//! | [`instruction_bytes`] | finds the bytes that lines of decompiled text come from |
 //! | [`view`] | the data behind text and JSON output |
 //! | [`disassembly`] | prints modules and token programs |
 //! | [`decompile`](mod@decompile) | turns NVIDIA machine code into C |
 //! | [`ghidra`] | writes kernels as programs that Ghidra imports |
 //! | [`demangle()`], [`DemangledComments`] | demangle C++ names, also in listings |
 //! | [`quantity`] | formats counts and sizes for people |
+//! | [`notes`] | applies a reader's names and comments to decompiled text |
 //! | [`safe_path`] | makes safe file names of names that come from files |
+//! | [`edit`] | renames, removes, replaces, strips: one change of a program at a time |
 //! | [`bitcode_edit`] | strips, renames and patches LLVM bitcode, alone or in containers |
 //! | **Metal** | |
 //! | [`air`] | reads what an AIR module says of its functions |
@@ -85,18 +88,20 @@ mod dxbc_debug;
 pub mod dxbc_names;
 pub mod dxc_tables;
 mod dxcontainer_check;
+pub mod edit;
 #[cfg(not(target_family = "wasm"))]
 pub mod file;
 pub mod fx_listing;
 pub mod fxc_listing;
 pub mod ghidra;
 pub mod hlsl;
-mod instruction_bytes;
+pub mod instruction_bytes;
 pub mod library_check;
 pub mod link;
 pub mod load_check;
 mod metal_signature;
 pub mod msl;
+pub mod notes;
 pub mod nv_units;
 #[cfg_attr(target_family = "wasm", allow(dead_code, unused_imports, reason = "a page asks for no JSON"))]
 pub mod program;

@@ -203,8 +203,9 @@ pub(crate) struct DecompileArgs {
     /// Ignore the names and types of the source code that the file's debugging information gives
     #[arg(long)]
     pub(crate) no_debug_info: bool,
-    /// Use the names and types of a C header: structures, prototypes of functions, variables (docs/decompiler.md)
-    #[arg(long, value_name = "HEADER")]
+    /// Use the names and types of a C header (structures, prototypes of functions, variables), or the names and comments of
+    /// notes that the Explorer has exported (docs/decompiler.md)
+    #[arg(long, value_name = "HEADER|NOTES")]
     pub(crate) types: Option<PathBuf>,
     /// Show the functions, and below each those that it calls or refers to
     #[arg(long, conflicts_with = "lines")]

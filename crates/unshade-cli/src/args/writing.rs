@@ -165,6 +165,18 @@ pub(crate) enum Stripped {
     Sources,
 }
 
+impl From<Stripped> for unshade::edit::Stripped {
+    fn from(stripped: Stripped) -> Self {
+        match stripped {
+            Stripped::Debug => Self::Debug,
+            Stripped::Reflection => Self::Reflection,
+            Stripped::RootSignature => Self::RootSignature,
+            Stripped::Private => Self::Private,
+            Stripped::Sources => Self::Sources,
+        }
+    }
+}
+
 /// The name of a part and the file with its bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct PartFile {

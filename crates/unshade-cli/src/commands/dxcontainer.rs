@@ -1,11 +1,10 @@
 //! DXContainers: conversion to and from YAML, signing, editing.
 
 use super::bitcode::{self, note};
-use super::written::write;
+use super::written::{refused, write};
 use crate::Outcome;
 use crate::args::{
-    BuildArgs, EditArgs, FileArgs, FromYamlArgs, PartFile, SignArgs, Stripped, ToYamlArgs, part_argument,
-    part_name,
+    BuildArgs, EditArgs, FileArgs, FromYamlArgs, PartFile, SignArgs, ToYamlArgs, part_argument,
 };
 use crate::input::{Bytes, NothingFound, shown};
 use crate::output::write_pieces;
@@ -13,9 +12,9 @@ use anyhow::{Context, Result, bail, ensure};
 use std::ffi::OsStr;
 use std::iter;
 use unshade::core::FourCc;
-use unshade::dxcontainer::edit::{DEBUG_PARTS, PRIVATE_PARTS, REFLECTION_PARTS, ROOT_SIGNATURE_PARTS};
 use unshade::dxcontainer::file::OwnedPart;
 use unshade::dxcontainer::{DxFile, document};
+use unshade::edit;
 
 pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Result<Outcome> {
     ensure!(args.modules.is_none(), "--modules is for Metal libraries");
@@ -42,20 +41,9 @@ pub(super) fn edit(args: &EditArgs, data: &[u8]) -> Result<Outcome> {
     refuse_options(args)?;
     let mut file = DxFile::parse(data)?;
     for stripped in &args.strip {
-        file.remove(match stripped {
-            Stripped::Debug => DEBUG_PARTS,
-            Stripped::Reflection => REFLECTION_PARTS,
-            Stripped::RootSignature => ROOT_SIGNATURE_PARTS,
-            Stripped::Private => PRIVATE_PARTS,
-            Stripped::Sources => bail!("--strip sources is for Metal libraries"),
-        });
+        edit::container::strip(&mut file, (*stripped).into()).map_err(refused)?;
     }
-    for part in &args.remove {
-        let part = part_name(part)?;
-        if file.remove(&[part]) == 0 {
-            bail!(NothingFound(format!("no part {}", FourCc(part))));
-        }
-    }
+    edit::container::remove(&mut file, &args.remove).map_err(refused)?;
     for part in &args.set {
         file.set(part.name, &part_bytes(part)?);
     }

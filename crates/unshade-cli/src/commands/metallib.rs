@@ -2,7 +2,7 @@
 
 use super::bitcode::{self, note};
 use super::programs::print_diagnostics;
-use super::written::{one_program, write};
+use super::written::{one_program, refused, write};
 use crate::Outcome;
 use crate::args::{
     BinaryArgs, BuildArgs, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, ModuleFile, Stripped, ToYamlArgs,
@@ -14,18 +14,18 @@ use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use unshade::bitcode_edit::{BitcodeEdit, Rename};
+use unshade::bitcode_edit::BitcodeEdit;
 use unshade::build::LostMetadata;
 use unshade::carve::format::Format;
 use unshade::core::{Error, ErrorKind, Escaped};
+use unshade::edit;
 use unshade::metallib::edit::Strip;
 use unshade::metallib::header;
 use unshade::metallib::target::FIRST_WITH_UUID;
 use unshade::metallib::{LibraryFile, LibraryType, document};
 use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
-use unshade::select::Selector;
-use unshade::{air, build as library_builder, companion, load_check, retarget};
+use unshade::{build as library_builder, companion, load_check, retarget};
 
 pub(super) fn to_yaml(args: &ToYamlArgs, output: &FileArgs, data: &[u8]) -> Result<Outcome> {
     let file = LibraryFile::parse(data)?;
@@ -198,9 +198,12 @@ pub(super) fn edited<T>(
         let merged = LibraryFile::parse(other).and_then(|other| file.merge(other));
         merged.with_context(|| shown(argument))?;
     }
-    changed |= choose_functions(args, &mut file)?;
+    changed |= edit::library::choose(&mut file, &args.keep, &args.remove).map_err(refused)?;
     for rename in &args.rename {
-        self::rename(&mut file, rename)?;
+        let (old, new) = rename.split_once('=').context("--rename takes OLD=NEW")?;
+        if let Some(text) = edit::library::rename(&mut file, old, new).map_err(refused)? {
+            note(&text);
+        }
         changed = true;
     }
     let mut outcome = Outcome::Done;
@@ -307,68 +310,6 @@ fn strip(what: Stripped) -> Result<Strip> {
     })
 }
 
-/// Keeps and removes functions. Each selector has to select at least one.
-fn choose_functions(args: &EditArgs, file: &mut LibraryFile<'_>) -> Result<bool> {
-    let parse = |text: &String| Selector::parse(text).map_err(anyhow::Error::msg);
-    let keep: Vec<Selector> = args.keep.iter().map(parse).collect::<Result<_>>()?;
-    let remove: Vec<Selector> = args.remove.iter().map(parse).collect::<Result<_>>()?;
-    let means = |selector: &Selector, index: usize, name: &[u8]| {
-        u32::try_from(index).is_ok_and(|index| selector.matches(index, name))
-    };
-    for (selector, text) in keep.iter().chain(&remove).zip(args.keep.iter().chain(&args.remove)) {
-        let mut functions = file.functions.iter().enumerate();
-        if !functions.any(|(index, one)| means(selector, index, &one.name)) {
-            bail!(NothingFound(format!("no function {text}")));
-        }
-    }
-    let removed = file.keep_functions(|index, function| {
-        let any = |selectors: &[Selector]| selectors.iter().any(|one| means(one, index, &function.name));
-        (keep.is_empty() || any(&keep)) && !any(&remove)
-    });
-    Ok(removed > 0)
-}
-
-/// Returns the number of the only function that a selector selects.
-fn one_function(file: &LibraryFile<'_>, text: &str) -> Result<usize> {
-    let selector = Selector::parse(text).map_err(anyhow::Error::msg)?;
-    let mut found = file.functions.iter().enumerate().filter(|(index, function)| {
-        u32::try_from(*index).is_ok_and(|index| selector.matches(index, &function.name))
-    });
-    match (found.next(), found.next()) {
-        (Some((index, _)), None) => Ok(index),
-        (None, _) => bail!(NothingFound(format!("no function {text}"))),
-        _ => bail!("{text} means several functions"),
-    }
-}
-
-/// Renames a function and the symbol in its module, or else a symbol of any module.
-fn rename(file: &mut LibraryFile<'_>, rename: &str) -> Result<()> {
-    let (old, new) = rename.split_once('=').context("--rename takes OLD=NEW")?;
-    let found = match one_function(file, old) {
-        Ok(index) => Some(index),
-        Err(error) if error.is::<NothingFound>() => None,
-        Err(error) => return Err(error),
-    };
-    let old = found.map_or(old.into(), |index| Escaped(&file.functions[index].name).to_string());
-    let rename = Rename::new(&old, new);
-    let module = found.map(|index| file.functions[index].module);
-    if let Some(index) = found {
-        file.rename_function(index, rename.new_name().to_vec())?;
-    }
-    let is_dynamic = file.header.library_type() == LibraryType::DYNAMIC;
-    ensure!(!is_dynamic, "symbols of a dynamic library are found by their names");
-    let edit = BitcodeEdit { renames: vec![rename], ..BitcodeEdit::default() };
-    let changes = edit.library(file, |index| module.is_none_or(|module| module == index))?;
-    match (changes.renamed.first(), found) {
-        (Some(0) | None, None) => bail!(NothingFound(format!("no function or symbol {old}"))),
-        (Some(0) | None, Some(_)) => {
-            note(&format!("its module has no symbol {}", Escaped(old.as_bytes()).quoted()));
-        }
-        _ => {}
-    }
-    Ok(())
-}
-
 /// Returns a library in which the module of a function is replaced, and whether anything could not be expressed.
 pub(super) fn replaced_module(library: &[u8], function: &str, module: &[u8]) -> Result<(Vec<u8>, Outcome)> {
     let mut file = LibraryFile::parse(library)?;
@@ -387,25 +328,10 @@ fn replace_module(file: &mut LibraryFile<'_>, replacement: &ModuleFile) -> Resul
     put_module(file, function, &bytes, &shown)
 }
 
-/// Replaces a module, and the function's metadata by that of the new module.
+/// Replaces the module of a function.
 fn put_module(file: &mut LibraryFile<'_>, function: &str, bytes: &[u8], shown: &str) -> Result<Outcome> {
-    let known = air::functions(bytes).with_context(|| shown.to_string())?;
-    let index = one_function(file, function)?;
-    let module = file.functions[index].module;
-    let users = file.functions.iter_mut().filter(|function| function.module == module);
-    for function in users {
-        let Some(known) = known.iter().find(|known| known.name == function.name) else {
-            bail!("{shown}: module has no function {}", Escaped(&function.name).quoted());
-        };
-        function.kind = known.kind;
-        function.versions = known.versions;
-        function.tessellation = known.tessellation;
-        function.layer_type = known.layer_type;
-        function.public.attributes.clone_from(&known.public.attributes);
-        function.public.constants.clone_from(&known.public.constants);
-    }
-    file.replace_module(index, bytes)?;
-    Ok(print_lost(library_builder::renew_reflection(file, module)?.as_slice()))
+    let lost = edit::library::put_module(file, function, bytes, shown).map_err(refused)?;
+    Ok(print_lost(lost.as_slice()))
 }
 
 /// Prints what reflections can't express of the metadata of their modules, and how much that is.

@@ -6,7 +6,7 @@ use crate::Outcome;
 use crate::args::{
     BinaryArgs, BuildArgs, Built, EditArgs, FileArgs, FromYamlArgs, GlobalArgs, SignArgs, ToYamlArgs,
 };
-use crate::input::{Bytes, Input, file_of, shown};
+use crate::input::{Bytes, Input, NothingFound, file_of, shown};
 use crate::output::{Folder, write_file_of};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsStr;
@@ -14,6 +14,7 @@ use std::io::Read;
 use std::path::Path;
 use unshade::carve::Find;
 use unshade::dxcontainer::msf::Msf;
+use unshade::edit::Refusal;
 use unshade::program::{Verb, Writable};
 use unshade::safe_path::SafePaths;
 
@@ -79,6 +80,15 @@ pub(crate) fn build(args: &BuildArgs, global: &GlobalArgs) -> Result<Outcome> {
         Built::Dxcontainer => dxcontainer::build(args),
         Built::Metallib => metallib::build(args, global),
         Built::Universal => universal::build(args, global),
+    }
+}
+
+/// Returns a refused edit as an error of the command line.
+pub(super) fn refused(refusal: Refusal) -> anyhow::Error {
+    match refusal {
+        Refusal::NotFound(message) => NothingFound(message).into(),
+        Refusal::Impossible(error) => error.into(),
+        faults => faults.into(),
     }
 }
 

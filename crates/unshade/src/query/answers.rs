@@ -35,6 +35,10 @@ impl Session {
                 Ok(Response::Extract(ExtractAnswer { name: taken.name, size }))
             }
             Request::Verify(place) => self.verify(place).map(Response::Verify),
+            Request::Hash(place) => self.hash(place).map(Response::Hash),
+            Request::Edit(_) | Request::Save(_) | Request::Close(_) => {
+                Err(Fault::new("these files are fixed").hint("`unshade explore` edits files"))
+            }
         }
     }
 
@@ -87,6 +91,7 @@ impl Session {
             has_sources: table.items().iter().any(|item| item.row.has_source),
             panes: listing::panes(&parsed, &table, None),
             extracts: extract::of_program(&parsed, &table),
+            edits: crate::edit::kinds(parsed.format.format).to_vec(),
             facts: facts::in_one_list(facts::of_program(&parsed)),
             brief: false,
             ..brief
@@ -109,6 +114,12 @@ impl Session {
 
     pub(super) fn rows(&mut self, request: &Rows) -> Answer<RowsAnswer> {
         self.table(request.program)?.answer(request)
+    }
+
+    fn hash(&mut self, place: &Place) -> Answer<HashAnswer> {
+        self.ensure_all()?;
+        let (data, _) = self.space_of(place.program)?;
+        Ok(HashAnswer { sha256: crate::view::hex(&unshade_sha256::digest(data)) })
     }
 
     pub(super) fn verify(&mut self, place: &Place) -> Answer<VerifyAnswer> {

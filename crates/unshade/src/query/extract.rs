@@ -64,8 +64,11 @@ impl Session {
     pub fn extract(&mut self, request: &Extract) -> Answer<Taken> {
         let (program, item) = (request.at.program, request.at.item);
         match request.what {
-            Extracted::Program | Extracted::Yaml | Extracted::Zip => self.ensure_all()?,
+            Extracted::Program | Extracted::Yaml | Extracted::Zip | Extracted::File => self.ensure_all()?,
             _ => {}
+        }
+        if request.what == Extracted::File {
+            return self.whole_file();
         }
         let table = self.table(program)?;
         let piece = item.map(|item| table.item(item)).transpose()?;
@@ -101,10 +104,25 @@ impl Session {
             }
             (Extracted::Yaml, _) => yaml(&parsed)?,
             (Extracted::Zip, _) => zip(&parsed)?,
-            (Extracted::Module | Extracted::Listing, _) => return Err(Fault::new("which item?")),
+            (Extracted::Module | Extracted::Listing | Extracted::File, _) => {
+                return Err(Fault::new("which item?"));
+            }
         };
         limit(taken.bytes.len())?;
         Ok(taken)
+    }
+}
+
+impl Session {
+    fn whole_file(&self) -> Answer<Taken> {
+        if self.is_capture() {
+            return Err(Fault::new("a capture is a folder, not a file"));
+        }
+        let bytes = self.bytes();
+        limit(bytes.len())?;
+        let name = self.shown_name();
+        let name = name.rsplit(['/', '\\']).next().unwrap_or(&name);
+        Ok(Taken::new(name, "", bytes.to_vec()))
     }
 }
 

@@ -15,7 +15,8 @@
 //! | `facts` | what is known of a program or of one of its items, for people |
 //! | `listing` | listings as token lines |
 //! | `decompiler` | functions as C, HLSL or Metal, from this program or another module of the page |
-//! | `code_text`, `language` | decompiled text as tokens; keywords and types |
+//! | `edit` | a program after a change, as a new file |
+//! | `code_text`, `language`, `lexeme` | decompiled text as tokens; keywords and types; the lexical grammar |
 //! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
@@ -41,10 +42,12 @@ mod bits;
 mod code_text;
 mod compare;
 mod decompiler;
+mod edit;
 mod extract;
 mod facts;
 mod graph;
 mod language;
+pub(crate) mod lexeme;
 mod listing;
 mod outline;
 mod recorder;
@@ -60,6 +63,9 @@ mod workspace;
 pub use decompiler::{
     DecompiledLine, DecompiledText, Decompiler, DecompilerInput, decompile, decompile_json, parse_decompiled,
 };
+pub use edit::{
+    EditedFile, Editor, EditorInput, EditorOutput, edit_program, edit_program_json, parse_edited,
+};
 pub use extract::Taken;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;
@@ -69,7 +75,7 @@ pub use source::{MAX_RANGED, ReadRange, Source};
 pub use workspace::{Workspace, fault_json, parse_request, response_json};
 
 /// The longest request that is read.
-pub const MAX_REQUEST: usize = 64 << 10;
+pub const MAX_REQUEST: usize = 16 << 20;
 
 /// The longest response that is written.
 pub const MAX_RESPONSE: usize = 16 << 20;

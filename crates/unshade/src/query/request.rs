@@ -1,5 +1,6 @@
 //! Requests.
 
+use crate::edit::Edit;
 use serde::{Deserialize, Serialize};
 
 /// A question about a file of a workspace.
@@ -39,6 +40,14 @@ pub enum Request {
     Extract(Extract),
     /// The faults of a program.
     Verify(Place),
+    /// A program after a change, as a new file.
+    Edit(EditProgram),
+    /// Writes a file that was made here to the disk, on the local server.
+    Save(Save),
+    /// Forgets a file that was made or dropped here.
+    Close(CloseFile),
+    /// The hash of a program.
+    Hash(Place),
 }
 
 impl Request {
@@ -48,7 +57,7 @@ impl Request {
             Self::Files {} => 0,
             Self::Overview(one) => one.file,
             Self::Rows(one) => one.file,
-            Self::Facts(one) | Self::Verify(one) => one.file,
+            Self::Facts(one) | Self::Verify(one) | Self::Hash(one) => one.file,
             Self::Listing(one) => one.at.file,
             Self::Links(one) => one.at.file,
             Self::LineAt(one) => one.at.file,
@@ -60,6 +69,9 @@ impl Request {
             Self::Compare(one) => one.left.file,
             Self::Bits(one) => one.at.file,
             Self::Extract(one) => one.at.file,
+            Self::Edit(one) => one.file,
+            Self::Save(one) => one.file,
+            Self::Close(one) => one.file,
         }
     }
 }
@@ -338,6 +350,8 @@ pub enum Extracted {
     Yaml,
     /// All modules of the program.
     Zip,
+    /// The file that the program is in.
+    File,
 }
 
 impl Extracted {
@@ -350,6 +364,7 @@ impl Extracted {
             Self::Source => "source",
             Self::Yaml => "yaml",
             Self::Zip => "zip",
+            Self::File => "file",
         }
     }
 }
@@ -365,6 +380,33 @@ pub struct Extract {
     /// Which source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+}
+
+/// Asks for a program after a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EditProgram {
+    /// Which file.
+    pub file: u32,
+    /// Which program.
+    pub program: u32,
+    /// The change.
+    pub edit: Edit,
+}
+
+/// Asks to write a file that was made here to the disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Save {
+    /// Which file.
+    pub file: u32,
+    /// Its name there, without folders. No file may have it.
+    pub name: String,
+}
+
+/// Asks to forget a file that was made or dropped here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct CloseFile {
+    /// Which file.
+    pub file: u32,
 }
 
 /// The kind of a request.
@@ -387,6 +429,10 @@ enum Query {
     Bits,
     Extract,
     Verify,
+    Edit,
+    Save,
+    Close,
+    Hash,
 }
 
 /// A request as it is written, with the fields of all kinds: code that reads these is a third of what it would be for each
@@ -429,6 +475,7 @@ struct Fields {
     #[serde(default)]
     what: Extracted,
     name: Option<String>,
+    edit: Option<Edit>,
 }
 
 impl Fields {
@@ -469,6 +516,7 @@ impl TryFrom<Fields> for Request {
             }
             Query::Facts => Self::Facts(place),
             Query::Verify => Self::Verify(place),
+            Query::Hash => Self::Hash(place),
             Query::Listing => {
                 Self::Listing(Listing { at: at(pane), from: fields.first()?, count: fields.count()? })
             }
@@ -504,6 +552,9 @@ impl TryFrom<Fields> for Request {
             }
             Query::Bits => Self::Bits(Bits { at: place, offset: needed(offset, "offset")? }),
             Query::Extract => Self::Extract(Extract { at: at(pane), what: fields.what, name: fields.name }),
+            Query::Edit => Self::Edit(EditProgram { file, program, edit: needed(fields.edit, "edit")? }),
+            Query::Save => Self::Save(Save { file, name: needed(fields.name, "name")? }),
+            Query::Close => Self::Close(CloseFile { file }),
         })
     }
 }

@@ -1,5 +1,6 @@
 //! Responses.
 
+use crate::edit::TextFault;
 use crate::view::FindingView;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +104,14 @@ pub enum Response {
     Extract(ExtractAnswer),
     /// To [`Request::Verify`](super::Request::Verify).
     Verify(VerifyAnswer),
+    /// To [`Request::Edit`](super::Request::Edit).
+    Edit(EditAnswer),
+    /// To [`Request::Save`](super::Request::Save).
+    Save(SaveAnswer),
+    /// To [`Request::Close`](super::Request::Close).
+    Close(CloseAnswer),
+    /// To [`Request::Hash`](super::Request::Hash).
+    Hash(HashAnswer),
 }
 
 /// The files of a workspace.
@@ -184,6 +193,8 @@ pub struct ProgramHead {
     pub panes: Vec<String>,
     /// What `extract` returns of the program as a whole.
     pub extracts: Vec<&'static str>,
+    /// The kinds of edits that it takes.
+    pub edits: Vec<&'static str>,
     /// What people look for first.
     pub facts: Vec<Fact>,
     /// Whether the other fields are empty because there are many programs: request this one alone.
@@ -641,6 +652,39 @@ pub struct ExtractAnswer {
     pub name: String,
     /// Its size in bytes.
     pub size: u64,
+}
+
+/// A file after an edit, or the faults of its text.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct EditAnswer {
+    /// The new file, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<FileEntry>,
+    /// What was renewed besides, or is lost.
+    pub notes: Vec<String>,
+    /// The faults of the text.
+    pub faults: Vec<TextFault>,
+}
+
+/// Where a file was written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SaveAnswer {
+    /// The path of the file.
+    pub path: String,
+}
+
+/// Whether a file was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CloseAnswer {
+    /// Whether it was; files of the disk stay in the list.
+    pub closed: bool,
+}
+
+/// The hash of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HashAnswer {
+    /// The SHA-256 of its bytes, in hex digits.
+    pub sha256: String,
 }
 
 /// The faults of a program.

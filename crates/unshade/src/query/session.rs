@@ -7,6 +7,7 @@
 //! is asked for. All other files are read as a whole.
 
 use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
+use super::edit::{Editor, own_editor};
 use super::recorder::Kept;
 use super::response::{Answer, ByteRange, Fault, FileEntry, ProgramHead, findings};
 use super::rows::Table;
@@ -43,6 +44,7 @@ pub struct Session {
     pub(super) kept: Kept,
     pub(super) clock: Clock,
     decompiler: Decompiler,
+    editor: Editor,
 }
 
 impl fmt::Debug for Session {
@@ -134,6 +136,7 @@ impl Session {
             kept: Kept::default(),
             clock: system_clock,
             decompiler: own_decompiler,
+            editor: own_editor,
         }
     }
 
@@ -154,6 +157,38 @@ impl Session {
     pub fn with_decompiler(mut self, decompiler: Decompiler) -> Self {
         self.decompiler = decompiler;
         self
+    }
+
+    /// Uses an editor that is elsewhere.
+    #[must_use]
+    pub fn with_editor(mut self, editor: Editor) -> Self {
+        self.editor = editor;
+        self
+    }
+
+    /// Returns another file with the clock, the decompiler and the editor of this one.
+    pub(super) fn with_same_modules(&self, other: Self) -> Self {
+        other.with_clock(self.clock).with_decompiler(self.decompiler).with_editor(self.editor)
+    }
+
+    pub(super) fn editor(&self) -> Editor {
+        self.editor
+    }
+
+    /// Returns the bytes of the file. Those that were not read yet are zeros.
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.source.bytes()
+    }
+
+    /// Returns whether the file is an Xcode capture, which consists of two files.
+    pub(super) fn is_capture(&self) -> bool {
+        self.index.is_some()
+    }
+
+    /// Returns the offset of a program in the file, unless it was unpacked.
+    pub(super) fn file_offset(&self, program: u32) -> Answer<Option<usize>> {
+        let offset = self.program(program)?.file_offset;
+        Ok(offset.and_then(|offset| usize::try_from(offset).ok()))
     }
 
     /// Returns the file's entry in a workspace.

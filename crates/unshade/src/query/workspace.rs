@@ -1,8 +1,11 @@
 //! Several files, asked by number.
 
 use super::extract::Taken;
-use super::{Answer, Extract, Fault, FileEntry, FilesAnswer, Request, Response, Session, Source};
+use super::{
+    Answer, CloseAnswer, EditAnswer, EditProgram, EditedFile, Extract, Fault, FileEntry, FilesAnswer,
+};
 use super::{MAX_REQUEST, MAX_RESPONSE};
+use super::{Request, Response, Session, Source};
 use crate::view::SCHEMA;
 use serde::Serialize;
 
@@ -48,11 +51,33 @@ impl Workspace {
                     .ok_or_else(|| Fault::new("no such file"))?;
                 Session::compare(left, Some(right), compare).map(Response::Compare)
             }
+            Request::Edit(edit) => self.edit(edit).map(Response::Edit),
+            Request::Save(_) => {
+                Err(Fault::new("this front end can't write files")
+                    .hint("`extract` returns the bytes of `file`"))
+            }
+            Request::Close(close) => {
+                self.session(close.file)?;
+                self.close(close.file);
+                Ok(Response::Close(CloseAnswer { closed: true }))
+            }
             request => {
                 let file = request.file();
                 self.session(file)?.handle(file, request)
             }
         }
+    }
+
+    fn edit(&mut self, request: &EditProgram) -> Answer<EditAnswer> {
+        let session = self.session(request.file)?;
+        let EditedFile { name, bytes, notes, faults } = session.edit(request)?;
+        if !faults.is_empty() {
+            return Ok(EditAnswer { file: None, notes, faults });
+        }
+        let edited = session.sibling(&name, bytes);
+        let file = self.open(edited);
+        let entry = self.session(file)?.entry(file);
+        Ok(EditAnswer { file: Some(entry), notes, faults })
     }
 
     /// Returns bytes to save, with a safe file name.

@@ -8,8 +8,8 @@ use crate::commands::metallib::replaced_module;
 use crate::commands::written::one_program;
 use crate::input::shown;
 use anyhow::{Context, Result, bail};
-use unshade::dxcontainer::dxil::assemble::{Lost, Options, container, replace};
-use unshade::dxcontainer::file::DxFile;
+use unshade::dxcontainer::dxil::assemble::{Options, container};
+use unshade::edit::container::put_bitcode;
 use unshade::llvm::assemble::{self, AssembleOptions, Verify, Version, Write};
 use unshade::program::{Verb, Writable};
 
@@ -93,16 +93,9 @@ pub(super) fn run(args: &AssembleArgs, text: &str, global: &GlobalArgs) -> Resul
 
 /// Writes a copy of a container with another program, and says what it lost.
 fn put_into(args: &AssembleArgs, container: &[u8], bitcode: &[u8]) -> Result<Outcome> {
-    let replaced = replace(&DxFile::parse(container)?, bitcode).with_context(|| shown(&args.listing))?;
-    for lost in &replaced.lost {
-        note(match lost {
-            Lost::DebugInfo => "ILDB is not in the output: it describes the program that was replaced",
-            Lost::Reflection => "STAT is derived anew: names that only the old one had are lost",
-            Lost::RootSignature => "RTS0 is not in the output: a library has no root signature",
-            _ => "the output lacks a part of the container",
-        });
-    }
-    save(args, &replaced.bytes)?;
+    let edited = put_bitcode(container, bitcode).with_context(|| shown(&args.listing))?;
+    edited.notes.iter().for_each(|text| note(text));
+    save(args, &edited.bytes)?;
     Ok(Outcome::Done)
 }
 

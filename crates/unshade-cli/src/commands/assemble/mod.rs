@@ -12,10 +12,11 @@ use crate::args::{AssembleArgs, BinaryArgs, GlobalArgs};
 use crate::commands::written::{read_text, write};
 use anyhow::Result;
 use std::ffi::OsStr;
+use unshade::edit::token_program;
 
 pub(crate) fn run(args: &AssembleArgs, global: &GlobalArgs) -> Result<Outcome> {
     let text = read_text(&args.listing)?;
-    if args.sm.is_none() && direct3d::is_listing(&text) {
+    if args.sm.is_none() && token_program::is_listing(&text) {
         direct3d::run(args, &text, global)
     } else if args.sm.is_none() && llvm::is_listing(args, &text) {
         llvm::run(args, &text, global)

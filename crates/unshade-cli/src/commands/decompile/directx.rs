@@ -1,5 +1,6 @@
 //! DirectX shaders as HLSL.
 
+use super::annotate::Known;
 use super::{LineView, recompile};
 use crate::Outcome;
 use crate::args::{DecompileArgs, GlobalArgs};
@@ -51,6 +52,7 @@ pub(super) fn decompile(
     path: String,
     selection: &Selection,
     args: &DecompileArgs,
+    known: &Known,
 ) -> Shader {
     let options = hlsl::Options { without_source: args.no_debug_info };
     let result = if find.format == Format::Direct3d9 {
@@ -59,6 +61,10 @@ pub(super) fn decompile(
         let wanted = |index: usize, name: &str| selection.matches_name(index as u32, name.as_bytes());
         Container::parse(find.data).and_then(|container| hlsl::container_with(&container, &wanted, options))
     };
+    let result = result.map(|mut hlsl| {
+        known.shader(find, &mut hlsl);
+        hlsl
+    });
     let data = if args.recompile_with.is_some() { find.data.to_vec() } else { Vec::new() };
     Shader { path, result: result.map_err(|error| error.to_string()), data }
 }

@@ -1,6 +1,7 @@
 //! Metal libraries and AIR modules as Metal.
 
 use super::LineView;
+use super::annotate::Known;
 use crate::Outcome;
 use crate::output::write_file;
 use crate::paint;
@@ -44,6 +45,7 @@ pub(super) fn decompile(
     groups: &[ModuleGroup<'_>],
     path: &str,
     selection: &Selection,
+    known: &Known,
     modules: &mut Vec<MetalModule>,
 ) {
     for (unit, _) in groups.iter().flat_map(distinct_modules) {
@@ -55,7 +57,9 @@ pub(super) fn decompile(
             let wanted = |index: usize, name: &str| {
                 is_library || selection.matches_name(unit.index_of(index, name.as_bytes()), name.as_bytes())
             };
-            Ok(msl::module(&module, &wanted))
+            let mut metal = msl::module(&module, &wanted);
+            known.module(&module, &mut metal);
+            Ok(metal)
         });
         // Functions that are not selected leave nothing.
         if result.as_ref().is_ok_and(|metal| metal.functions.is_empty()) && !selection.is_everything() {

@@ -1,6 +1,7 @@
 //! `unshade decompile`: C from NVIDIA machine code, or from the text of values and blocks; HLSL from DirectX shaders;
 //! Metal from AIR.
 
+mod annotate;
 mod compiler;
 mod directx;
 mod ir_text;
@@ -14,12 +15,13 @@ use crate::args::{DecompileArgs, GlobalArgs};
 use crate::input::Input;
 use crate::output::{Stdout, write_file};
 use crate::paint;
-use anyhow::{Context as _, Result};
+use annotate::Known;
+use anyhow::Result;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
-use unshade::decompile::{self, FunctionC, Header, Observer};
+use unshade::decompile::{self, FunctionC, Observer};
 use unshade::decompiler::Options;
 use unshade::decompiler::c::CPP;
 use unshade::decompiler::ir::Module;
@@ -91,15 +93,14 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         language: args.language.into(),
         ..Options::default()
     };
-    let (header, known) = read_header(args)?;
-    let opened = opened.and(known);
-    let inputs = Inputs { programs: &inputs, texts: &texts, header: header.as_ref() };
+    let known = Known::read(args)?;
+    let inputs = Inputs { programs: &inputs, texts: &texts, known: &known };
     if args.verify {
         let (found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
         if found.verified.is_empty() && opened.and(visited) == Outcome::Done {
             anstream::eprintln!("{}: no kernel that can be decompiled", paint::error("unshade"));
         }
-        return Ok(opened.and(visited).and(verify::print(found.verified, global)?));
+        return Ok(opened.and(known.outcome()).and(visited).and(verify::print(found.verified, global)?));
     }
     let (mut found, visited) = collect(&inputs, &selection, args, &options, global, true)?;
     // No option of a compiler is right for all of them.
@@ -107,8 +108,10 @@ pub(crate) fn run(args: &DecompileArgs, global: &GlobalArgs) -> Result<Outcome> 
         let options = Options { explicit_flushes: true, ..options };
         found = collect(&inputs, &selection, args, &options, global, false)?.0;
     }
-    let Found { functions, passes, shaders, modules, .. } = found;
-    let mut outcome = opened.and(visited).and(directx::report(&shaders)).and(metal::report(&modules));
+    let Found { mut functions, passes, shaders, modules, .. } = found;
+    known.shared(&mut functions);
+    let mut outcome =
+        opened.and(known.outcome()).and(visited).and(directx::report(&shaders)).and(metal::report(&modules));
     if let Some(command) = &args.recompile_with {
         return Ok(outcome.and(directx::recompile(&shaders, args, command, global)?));
     }
@@ -169,27 +172,14 @@ fn write_text(args: &DecompileArgs, global: &GlobalArgs, text: &str) -> Result<(
     write_file(path, args.force, text.as_bytes())
 }
 
-/// Reads the header of `--types`, and prints what is left out of it.
-fn read_header(args: &DecompileArgs) -> Result<(Option<Header>, Outcome)> {
-    let Some(path) = &args.types else { return Ok((None, Outcome::Done)) };
-    let name = path.display();
-    let bytes = std::fs::read(path).with_context(|| format!("can't read {name}"))?;
-    let header = Header::parse(&String::from_utf8_lossy(&bytes));
-    for fault in &header.faults {
-        anstream::eprintln!("{}: {name}: {fault}", paint::error("unshade"));
-    }
-    let outcome = if header.faults.is_empty() { Outcome::Done } else { Outcome::Finding };
-    Ok((Some(header), outcome))
-}
-
 /// What to decompile.
 struct Inputs<'i> {
     /// Files with programs.
     programs: &'i [Input],
     /// Texts of values and blocks.
     texts: &'i [Input],
-    /// The header of `--types`.
-    header: Option<&'i Header>,
+    /// The file of `--types`.
+    known: &'i Known,
 }
 
 /// What was decompiled.
@@ -236,7 +226,7 @@ fn collect(
             let mut diagnostics = visited.diagnostics;
             let path = visited.find.path.to_string();
             if directx::is_shader(visited.find.format) {
-                found.shaders.push(directx::decompile(visited.find, path, selection, args));
+                found.shaders.push(directx::decompile(visited.find, path, selection, args, inputs.known));
                 if are_new {
                     let path = visited.find.path.to_string();
                     print_diagnostics(&path, &diagnostics);
@@ -249,7 +239,7 @@ fn collect(
             }
             let code = visited.program.map(|program| program.code(&request, &mut diagnostics));
             if let Some(Code::Modules(groups)) = &code {
-                metal::decompile(groups, &path, selection, &mut found.modules);
+                metal::decompile(groups, &path, selection, inputs.known, &mut found.modules);
             }
             if let Some(Code::Machine(nvidia)) = code {
                 let wanted =
@@ -259,7 +249,8 @@ fn collect(
                     let mut result = Ok(());
                     each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
                         if result.is_ok() {
-                            let request = verify::Request { args, options, header: inputs.header };
+                            let request =
+                                verify::Request { args, options, header: inputs.known.header.as_ref() };
                             result = verify::cubin(cubin, &wanted, &request, diagnostics, verified);
                         }
                     });
@@ -268,8 +259,11 @@ fn collect(
                 }
                 let mut observe = |pass: &str, module: &Module<'_>| print_after(args, pass, module, passes);
                 each_known_cubin(nvidia, &mut diagnostics, &mut |cubin, _, diagnostics| {
-                    let mut take = |function| functions.push(function);
-                    let header = inputs.header;
+                    let mut take = |mut function| {
+                        inputs.known.function(cubin, &mut function);
+                        functions.push(function);
+                    };
+                    let header = inputs.known.header.as_ref();
                     let observe: Option<&mut Observer<'_>> = match args.print_after {
                         Some(_) => Some(&mut observe),
                         None => None,

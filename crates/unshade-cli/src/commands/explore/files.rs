@@ -1,17 +1,18 @@
 //! The files that the page may read: files from the command line, files in those folders that may contain a program,
-//! and bytes dropped on the page. Nothing else is opened: requests contain file numbers, not paths.
+//! and bytes dropped on the page. Nothing else is opened: requests contain file numbers, not paths. Nothing is written
+//! but files made by edits, beside the file that they were made from, under a new name.
 
 use super::super::walk::list_files;
 use crate::input::{Bytes, NothingFound};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
-use std::io::Read;
+use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use unshade::carve::{GPUTRACE_INDEX, GPUTRACE_STORE};
 use unshade::format::{Kind, detect};
 use unshade::llvm::bitstream;
-use unshade::query::{Fault, FileEntry, Session, Source};
+use unshade::query::{Extract, Extracted, Fault, FileEntry, Pane, Save, Session, Source};
 
 /// Maximum number of files from folders.
 const MAX_FILES: usize = 10_000;
@@ -25,6 +26,8 @@ const HEAD: u64 = 64 << 10;
 /// A file, which is opened at its first request.
 pub(in crate::commands) struct Slot {
     path: PathBuf,
+    /// Of a file that was made by an edit, the folder that it may be saved to.
+    folder: Option<PathBuf>,
     name: String,
     size: u64,
     state: Mutex<State>,
@@ -34,6 +37,8 @@ enum State {
     Closed,
     Open(Box<Session>),
     Failed(Fault),
+    /// It was dropped or made here, and is forgotten.
+    Gone,
 }
 
 /// All files in order.
@@ -77,6 +82,60 @@ impl Files {
     /// # Errors
     /// There are already too many files, or too many bytes.
     pub(super) fn add(&self, name: &str, bytes: Vec<u8>) -> Result<FileEntry, Fault> {
+        self.insert(name, bytes, None)
+    }
+
+    /// Adds a file that was made from another one by an edit.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(super) fn add_edited(&self, from: &Slot, name: &str, bytes: Vec<u8>) -> Result<FileEntry, Fault> {
+        let on_disk = || from.path.parent().filter(|_| from.path.is_file()).map(Path::to_path_buf);
+        self.insert(name, bytes, from.folder.clone().or_else(on_disk))
+    }
+
+    /// Writes a file that was made here into the folder of the one that it was made from, but never over another file.
+    /// Returns its path.
+    ///
+    /// # Errors
+    /// The file was not made from a file of the disk, the name is not a plain one or taken, or the file can't be written.
+    pub(super) fn save(&self, request: &Save) -> Result<PathBuf, Fault> {
+        let slot = self.get(request.file).ok_or_else(|| Fault::new("no such file"))?;
+        let folder = slot.folder.as_deref().ok_or_else(|| {
+            Fault::new("only files that were made from a file of the disk are saved")
+                .hint("download it instead")
+        })?;
+        let name = Path::new(&request.name);
+        let is_plain =
+            name.file_name().is_some_and(|plain| plain == name) && !request.name.contains(['/', '\\', '\0']);
+        if !is_plain {
+            return Err(Fault::new("no name for a file").expected("a name without folders"));
+        }
+        let place =
+            Extract { at: Pane { file: request.file, ..Pane::default() }, what: Extracted::File, name: None };
+        let bytes = slot.lock().session()?.extract(&place)?.bytes;
+        let path = folder.join(name);
+        let written = File::create_new(&path).and_then(|mut file| file.write_all(&bytes));
+        written.map_err(|error| {
+            let fault = Fault::new(format!("can't write {}: {error}", path.display()));
+            if error.kind() == ErrorKind::AlreadyExists { fault.hint("choose another name") } else { fault }
+        })?;
+        Ok(path)
+    }
+
+    /// Forgets a file that was dropped or made here. Returns whether it was.
+    pub(super) fn close(&self, file: u32) -> bool {
+        let Some(slot) = self.get(file).filter(|slot| slot.path.as_os_str().is_empty()) else { return false };
+        let mut state = slot.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(std::mem::replace(&mut *state, State::Gone), State::Gone) {
+            return false;
+        }
+        let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
+        *dropped = dropped.saturating_sub(usize::try_from(slot.size).unwrap_or(usize::MAX));
+        true
+    }
+
+    fn insert(&self, name: &str, bytes: Vec<u8>, folder: Option<PathBuf>) -> Result<FileEntry, Fault> {
         let size = bytes.len();
         let mut dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
         if size > MAX_DROPPED - *dropped {
@@ -94,6 +153,7 @@ impl Files {
         let session = Session::new(&name, Source::resident(bytes));
         let slot = Slot {
             path: PathBuf::new(),
+            folder,
             name,
             size: size as u64,
             state: Mutex::new(State::Open(Box::new(session))),
@@ -119,14 +179,25 @@ impl Files {
 
     /// Returns the description of the files for the page.
     pub(in crate::commands) fn entries(&self) -> Vec<FileEntry> {
-        (0..).zip(&self.all()).map(|(file, slot)| slot.entry(file)).collect()
+        let all = self.all();
+        (0..).zip(&all).filter(|(_, slot)| !slot.is_gone()).map(|(file, slot)| slot.entry(file)).collect()
     }
 }
 
 impl Slot {
     fn new(path: PathBuf, name: &Path) -> Self {
         let size = path.metadata().map_or(0, |metadata| metadata.len());
-        Self { name: name.to_string_lossy().into_owned(), size, path, state: Mutex::new(State::Closed) }
+        Self {
+            name: name.to_string_lossy().into_owned(),
+            size,
+            path,
+            folder: None,
+            state: Mutex::new(State::Closed),
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        matches!(self.state.try_lock().as_deref(), Ok(State::Gone))
     }
 
     fn entry(&self, file: u32) -> FileEntry {
@@ -183,7 +254,7 @@ impl Locked<'_> {
         match &mut *self.0 {
             State::Open(session) => Ok(session),
             State::Failed(fault) => Err(fault.clone()),
-            State::Closed => Err(Fault::new("the file is closed")),
+            State::Closed | State::Gone => Err(Fault::new("the file is closed")),
         }
     }
 }

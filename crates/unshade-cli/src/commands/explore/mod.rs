@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::args::{ExploreArgs, GlobalArgs};
 use crate::output::Stdout;
 use anyhow::{Context, Result, anyhow, ensure};
-use files::{Files, MAX_DROPPED};
+use files::{Files, MAX_DROPPED, Slot};
 use guard::{From, Refusal, Token, admit};
 use http::{Answer, Connection, Next, Refused, percent_decoded};
 use std::io::{BufRead, Read, Write};
@@ -27,8 +27,10 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use unshade::core::Escaped;
 use unshade::query::{
-    Fault, FilesAnswer, MAX_REQUEST, Request, Response, Session, fault_json, parse_request, response_json,
+    CloseAnswer, EditAnswer, EditedFile, Fault, FilesAnswer, MAX_REQUEST, Request, Response, SaveAnswer,
+    Session, fault_json, parse_request, response_json,
 };
 
 /// Maximum number of connections; further clients are asked to try again later.
@@ -286,6 +288,20 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
                 .and_then(|left| Session::compare(left, Some(right.session()?), compare))
                 .map(Response::Compare)
         }
+        Request::Edit(edit) => {
+            let Some(slot) = files.get(edit.file) else { return Some(no_file()) };
+            let mut file = slot.lock();
+            if is_gone() {
+                return None;
+            }
+            let edited = file.session().and_then(|session| session.edit(edit));
+            drop(file);
+            edited.and_then(|edited| keep(files, &slot, edited)).map(Response::Edit)
+        }
+        Request::Save(save) => files.save(save).map(|path| {
+            Response::Save(SaveAnswer { path: Escaped(path.as_os_str().as_encoded_bytes()).to_string() })
+        }),
+        Request::Close(close) => Ok(Response::Close(CloseAnswer { closed: files.close(close.file) })),
         request => {
             let Some(slot) = files.get(request.file()) else { return Some(no_file()) };
             let mut file = slot.lock();
@@ -296,6 +312,13 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
         }
     };
     Some(Answer::json(200, response_json(answer)))
+}
+
+/// Adds a file that an edit has made.
+fn keep(files: &Files, from: &Slot, edited: EditedFile) -> Result<EditAnswer, Fault> {
+    let EditedFile { name, bytes, notes, faults } = edited;
+    let file = faults.is_empty().then(|| files.add_edited(from, &name, bytes)).transpose()?;
+    Ok(EditAnswer { file, notes, faults })
 }
 
 /// Counts a connection while it exists.
