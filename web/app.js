@@ -10,6 +10,7 @@ import { Frame, NARROW } from './frame.js';
 import { asNumbers, HexView } from './hex.js';
 import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
+import { tellRestart } from './notice.js';
 import { Outline } from './outline.js';
 import { remember } from './recent.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
@@ -35,7 +36,7 @@ const DESCRIBE_DELAY = 120;
 class App {
   constructor() {
     restoreTheme();
-    this.api = connect();
+    this.api = connect((files) => tellRestart(files));
     this.store = new Store();
     /** @type {Overview | null} */
     this.overview = null;

@@ -6,6 +6,7 @@
  * UNSHADE_PAGE    instead, a folder with the static page created by `cargo xtask web`
  * UNSHADE_WEB     a folder whose page files replace those in the program: tests changes of the page without a build
  * UNSHADE_BIG     the library of mlx-metal, for measurements
+ * UNSHADE_TIMEOUT milliseconds that the page may take for a step, instead of two minutes
  * CHROMIUM        the browser
  */
 
@@ -130,7 +131,7 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   if (WEB && !PAGE) await context.route(`${address}**`, (route) => fromFolder(route, WEB));
   const page = await context.newPage();
   // Only the measurements check speed; other tests use generous timeouts for busy machines.
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(Number(process.env.UNSHADE_TIMEOUT ?? 120_000));
   /** @type {string[]} */
   const complaints = [];
   /** @type {string[]} */
