@@ -61,6 +61,7 @@ pub static FILES: &[PageFile] = files![
     "pages.js",
     "protocol.js",
     "recent.js",
+    "remote.js",
     "report.js",
     "rows.js",
     "search.js",

@@ -22,6 +22,7 @@ const TYPES = /** @type {Record<string, string>} */ ({
  * @property {number} [status]
  * @property {Record<string, string>} [headers]
  * @property {boolean} [hold] whether the connection stays open after the body
+ * @property {boolean} [end] whether it is closed a moment later
  */
 
 /**
@@ -48,7 +49,7 @@ export async function serveStatic(changes = {}, folder = PAGE) {
     response.writeHead(answer.status ?? (answer.body === undefined ? 404 : 200), {
       'Content-Type': TYPES[extname(path)] ?? 'application/octet-stream', 'Cache-Control': 'no-cache', ...answer.headers,
     });
-    if (answer.hold) response.write(answer.body ?? '');
+    if (answer.hold) response.write(answer.body ?? '', () => answer.end && setTimeout(() => response.destroy(), 100));
     else response.end(answer.body ?? '');
   });
   server.listen(0, '127.0.0.1');
