@@ -13,8 +13,10 @@ import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
 import { Notes } from './notes.js';
 import { askComment, askRename, showNotes } from './notes_dialog.js';
+import { tellRestart } from './notice.js';
 import { Outline } from './outline.js';
 import { remember } from './recent.js';
+import { fetchLinked, linkedAddress } from './remote.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
 import { openSearch } from './search.js';
 import { Store } from './store.js';
@@ -38,7 +40,7 @@ const DESCRIBE_DELAY = 120;
 class App {
   constructor() {
     restoreTheme();
-    this.api = connect();
+    this.api = connect((files) => tellRestart(files));
     this.store = new Store();
     /** @type {Overview | null} */
     this.overview = null;
@@ -164,6 +166,22 @@ class App {
     performance.mark('unshade:ready');
     this.store.start();
     if (this.state.file === null && first) this.store.go({ file: first.name }, { replace: true });
+    await this.openLinked();
+  }
+
+  /** Opens the file that the page's address names. */
+  async openLinked() {
+    const address = linkedAddress();
+    if (address === null) return;
+    if (this.api.name !== 'worker') return this.frame.say('Links to files are opened by the static page only. Download the file and open it here.', true);
+    try {
+      const linked = await fetchLinked(address, this.first.panel);
+      if (linked) await this.open([linked]);
+      else this.frame.say('The file of the link was not fetched');
+    } catch (error) {
+      this.fail(error);
+      if (!this.file) await this.welcome(error);
+    }
   }
 
   /** @returns {import('./keys.js').Key[]} */
@@ -486,7 +504,7 @@ class App {
         this.fail(error);
       }
     }
-    if (!first) return;
+    if (!first) return this.frame.sayNoMore();
     const waited = this.state.file !== null && this.file === null;
     this.files.set(files);
     this.frame.say(`${plural(opened.length, 'file')} opened`);
@@ -731,6 +749,8 @@ class App {
       this.frame.say(errors + warnings === 0 ? 'Verified: no problems found' : `Verified: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}`, errors > 0);
     } catch (error) {
       this.fail(error);
+    } finally {
+      this.frame.sayNoMore();
     }
   }
 

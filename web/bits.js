@@ -1,6 +1,6 @@
 /** A tooltip that explains the bits of a machine instruction. */
 
-import { fill, h } from './dom.js';
+import { byId, fill, h } from './dom.js';
 
 /** @typedef {import('./protocol.js').Line} Line */
 
@@ -11,7 +11,7 @@ export class BitsTip {
     /** @type {Line | null} */
     this.line = null;
     this.element = h('div', { class: 'bits', role: 'tooltip', hidden: true });
-    document.body.append(this.element);
+    byId('reader').append(this.element);
   }
 
   /**

@@ -59,7 +59,8 @@ export class Comparison {
     this.box = new RowBox({
       label: 'Differences',
       className: 'compare-rows mono',
-      create: () => h('div', { class: 'compare-row' }, ...[0, 1].map(() => h('span', { class: 'half' }, h('span', { class: 'gutter', 'aria-hidden': 'true' }), h('span', { class: 'sign' }), h('span', { class: 'code' })))),
+      touchHeight: 28,
+      create: () => h('div', { class: 'compare-row' }, ...[0, 1].map(() => h('span', { class: 'half' }, h('span', { class: 'gutter' }), h('span', { class: 'sign' }), h('span', { class: 'code' })))),
       render: (row, index) => this.#render(row, index),
     });
     this.element = h('div', { class: 'compare' }, this.head, this.box.element, this.over);

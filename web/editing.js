@@ -208,6 +208,7 @@ export class Editing {
     const { file, notes, faults } = await this.api.call({ query: 'edit', file: entry.file, program: program.program, edit });
     this.say(faults.length ? plural(faults.length, 'fault') : `Edited: ${did}`);
     if (!file) return faults;
+    if (this.api.name === 'worker') await this.#adopt(file);
     const line = this.lines.get(entry.file) ?? { versions: [{ entry, did: '', notes: [] }], at: 0 };
     const later = line.versions.splice(line.at + 1);
     for (const { entry } of later) this.#close(entry);
@@ -217,6 +218,17 @@ export class Editing {
     this.list({ add: file, hide: line.at > 1 ? [entry] : [], remove: later.map(({ entry }) => entry) });
     this.show(line.versions[line.at].entry, keepItem);
     return faults;
+  }
+
+  /**
+   * Opens a new version as a file of the page, which the worker reads again if it has to be restarted.
+   * @param {FileEntry} entry
+   */
+  async #adopt(entry) {
+    const { blob } = await this.api.bytes({ query: 'extract', file: entry.file, program: 0, what: 'file' });
+    const made = entry.file;
+    entry.file = await this.api.open(new File([blob], entry.name), entry.name);
+    await this.api.call({ query: 'close', file: made });
   }
 
   /** @param {FileEntry} entry */

@@ -8,6 +8,9 @@ import { splitter } from './splitter.js';
 /** @typedef {import('./protocol.js').Finding} Finding */
 /** @typedef {{name: Parameters<typeof iconButton>[0], label: string, key: string, run: () => void}} Tool */
 
+/** Milliseconds until a message disappears. Errors stay, and so does what ends with `…` until it is done. */
+const STATUS_TIME = 8000;
+
 /** Below this width the sidebar is a drawer. */
 export const NARROW = window.matchMedia('(max-width: 759px)');
 
@@ -28,6 +31,8 @@ export class Frame {
   constructor({ files, list, outline, columns, banner, hex, tools, views, onoffset, onverify }) {
     this.onoffset = onoffset;
     this.onverify = onverify;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.fading = undefined;
     /** @type {Finding[]} */
     this.findings = [];
     this.list = list;
@@ -41,7 +46,7 @@ export class Frame {
     this.files = new Section('files-body', 'Files', files, true);
     this.outline = new Section('outline-body', 'Structure', outline, false);
     append(byId('side'), [this.files.element, list, this.outline.element]);
-    byId('side').after(splitter({ label: 'Width of the sidebar', axis: 'x', name: '--side-width', key: 'unshade.side-width', min: 200, from: 'start' }));
+    byId('side').append(splitter({ label: 'Width of the sidebar', axis: 'x', name: '--side-width', key: 'unshade.side-width', min: 200, from: 'start', part: byId('side') }));
 
     this.title = h('h2', { class: 'title' });
     this.subtitle = h('p', { class: 'subtitle muted' });
@@ -54,7 +59,7 @@ export class Frame {
     this.numbers = h('span', { class: 'muted bytes-numbers' });
     this.bytes = h('section', { class: 'bytes', 'aria-label': 'Bytes of the program' },
       h('div', { class: 'bytes-head' }, this.place, this.numbers), hex);
-    this.bytesSplitter = splitter({ label: 'Height of the bytes', axis: 'y', name: '--bytes-height', key: 'unshade.bytes-height', min: 80, from: 'end' });
+    this.bytesSplitter = splitter({ label: 'Height of the bytes', axis: 'y', name: '--bytes-height', key: 'unshade.bytes-height', min: 80, from: 'end', part: this.bytes });
     append(byId('reader'), [head, banner, this.columns, this.bytesSplitter, this.bytes]);
 
     this.diagnostics = h('section', { id: 'diagnostics', class: 'diagnostics', 'aria-label': 'Diagnostics', hidden: true });
@@ -117,8 +122,16 @@ export class Frame {
    * @param {boolean} [isError]
    */
   say(text, isError = false) {
-    this.status.textContent = text;
+    clearTimeout(this.fading);
+    // The same text again would not be announced, and need not be.
+    if (this.status.textContent !== text) this.status.textContent = text;
     this.status.classList.toggle('fault', isError);
+    if (!isError && !text.endsWith('…')) this.fading = setTimeout(() => this.say(''), STATUS_TIME);
+  }
+
+  /** Ends a message about something in progress, which has no result to report. */
+  sayNoMore() {
+    if (this.status.textContent?.endsWith('…')) this.say('');
   }
 }
 

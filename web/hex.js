@@ -47,6 +47,7 @@ export class HexView {
     });
     this.rows = new VirtualRows(this.element, {
       rowHeight: 20,
+      touchHeight: 28,
       create: () => h('div', { class: 'hex-row' }, h('span', { class: 'hex-offset' }), h('span', { class: 'hex-bytes' }), h('span', { class: 'hex-text', 'aria-hidden': 'true' })),
       render: (row, index) => this.#render(row, index),
     });

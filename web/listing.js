@@ -4,6 +4,7 @@
  */
 
 import { count, h, plural } from './dom.js';
+import { NARROW } from './frame.js';
 import { annotated } from './notes.js';
 import { Pages } from './pages.js';
 import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
@@ -50,6 +51,18 @@ export function tokenNodes(tokens) {
 }
 
 /**
+ * Returns the tokens of a line of machine code without the blanks that align its columns, which take half of a narrow
+ * screen. Other lines begin with text or an indentation, which stay.
+ * @param {Token[]} tokens
+ * @returns {Token[]}
+ */
+export function withoutPadding(tokens) {
+  const first = tokens.findIndex(([, text]) => text.trim() !== '');
+  if (first < 0 || tokens[first][0] !== 'comment' || !tokens[first][1].startsWith('/*')) return tokens;
+  return tokens.slice(first).map((token) => (token[0] === 'space' && token[1].length > 2 ? ['space', '  '] : token));
+}
+
+/**
  * Returns the entity of a link.
  * @param {number} link
  */
@@ -92,6 +105,7 @@ export class Listing {
     this.box = new RowBox({
       label: 'Listing',
       className: 'listing mono',
+      touchHeight: 28,
       create: () => h('div', { class: 'line' }, h('span', { class: 'gutter' }), h('span', { class: 'code' })),
       render: (row, index) => this.#render(row, index),
       onchoose: (index, event) => this.#choose(index, event),
@@ -115,6 +129,7 @@ export class Listing {
       },
       onerror: (error) => this.over.replaceChildren(problem(error)),
     });
+    NARROW.addEventListener('change', () => this.box.refresh());
     this.hover = onhover && new Hover(this, onhover, onleave ?? (() => {}));
   }
 
@@ -373,7 +388,8 @@ export class Listing {
     const { range } = line;
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
     row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => overlaps(own, lit))));
-    code.replaceChildren(...tokenNodes(this.#annotated(line)));
+    const tokens = this.#annotated(line);
+    code.replaceChildren(...tokenNodes(NARROW.matches ? withoutPadding(tokens) : tokens));
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
     }

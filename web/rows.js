@@ -11,6 +11,7 @@ import { VirtualRows } from './virtual.js';
  * @property {string} label accessible name
  * @property {'listbox' | 'tree'} [role]
  * @property {number} [rowHeight]
+ * @property {number} [touchHeight] the height of rows for fingers; less for text that is read rather than chosen
  * @property {string} [className]
  * @property {() => HTMLElement} [create]
  * @property {(row: HTMLElement, index: number) => void} render
@@ -25,7 +26,7 @@ let boxes = 0;
 export class RowBox {
   /** @param {RowBoxOptions} options */
   constructor(options) {
-    const { role = 'listbox', rowHeight = 20 } = options;
+    const { role = 'listbox', rowHeight = 20, touchHeight = 40 } = options;
     this.options = options;
     this.prefix = `box${++boxes}`;
     this.active = -1;
@@ -33,6 +34,7 @@ export class RowBox {
     this.element = h('div', { class: `rows ${options.className ?? ''}`, role, 'aria-label': options.label, tabIndex: 0 });
     this.virtual = new VirtualRows(this.element, {
       rowHeight,
+      touchHeight,
       create: () => {
         const row = options.create?.() ?? h('div', { class: 'row' });
         row.setAttribute('role', this.rowRole);

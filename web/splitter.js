@@ -10,10 +10,11 @@ import { keep, kept } from './theme.js';
  * @param {string} options.name the CSS property with the size
  * @param {string} options.key the storage key of the size
  * @param {number} options.min the minimum size
- * @param {'start' | 'end'} options.from whether the size is that of the part before or after the splitter
+ * @param {'start' | 'end'} options.from whether the part is before or after the splitter
+ * @param {HTMLElement} options.part the part
  * @returns {HTMLElement}
  */
-export function splitter({ label, axis, name, key, min, from }) {
+export function splitter({ label, axis, name, key, min, from, part }) {
   const root = document.documentElement;
   const bar = h('div', {
     class: `splitter splitter-${axis}`, role: 'separator', tabIndex: 0, 'aria-label': label,
@@ -28,12 +29,17 @@ export function splitter({ label, axis, name, key, min, from }) {
     bar.setAttribute('aria-valuemax', String(Math.round(max())));
     return rounded;
   };
-  const part = () => /** @type {HTMLElement | null} */ (from === 'start' ? bar.previousElementSibling : bar.nextElementSibling);
   const currentSize = () => {
-    const box = part()?.getBoundingClientRect();
-    return box ? (axis === 'x' ? box.width : box.height) : min;
+    const box = part.getBoundingClientRect();
+    return axis === 'x' ? box.width : box.height;
+  };
+  /** Describes the actual size, which the window may limit. */
+  const describe = () => {
+    bar.setAttribute('aria-valuenow', String(Math.round(currentSize())));
+    bar.setAttribute('aria-valuemax', String(Math.round(max())));
   };
   bar.setAttribute('aria-valuenow', String(min));
+  bar.addEventListener('focus', describe);
   const stored = Number(kept(key));
   if (stored) set(stored);
 
@@ -54,10 +60,13 @@ export function splitter({ label, axis, name, key, min, from }) {
   });
   bar.addEventListener('keydown', (event) => {
     const [less, more] = axis === 'x' ? ['ArrowLeft', 'ArrowRight'] : ['ArrowUp', 'ArrowDown'];
-    const step = event.key === more ? 16 : event.key === less ? -16 : 0;
-    if (!step) return;
+    const by = (/** @type {number} */ step) => currentSize() + (from === 'start' ? step : -step);
+    const size = event.key === more ? by(16) : event.key === less ? by(-16) : event.key === 'Home' ? min : event.key === 'End' ? max() : undefined;
+    if (size === undefined) return;
     event.preventDefault();
-    keep(key, String(set(currentSize() + (from === 'start' ? step : -step))));
+    keep(key, String(set(size)));
+    // The style sheet may limit it further.
+    describe();
   });
   return bar;
 }

@@ -6,6 +6,7 @@
  */
 
 import { unpack } from './report.js';
+import { Thread } from './thread.js';
 
 /** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
 
@@ -30,13 +31,14 @@ export class QueryError extends Error {
 
 /**
  * Returns the transport named in `<html data-transport>`.
+ * @param {(files: number) => void} onrestart called when the worker crashed and was replaced, with the number of open files
  * @returns {Transport}
  */
-export function connect() {
+export function connect(onrestart) {
   switch (document.documentElement.dataset.transport) {
     case 'server': return server();
     case 'inline': return inline();
-    default: return worker();
+    default: return worker(onrestart);
   }
 }
 
@@ -126,57 +128,25 @@ function server() {
   };
 }
 
-/** @returns {Transport} */
-function worker() {
-  const thread = new Worker(new URL('worker.js', import.meta.url), { type: 'module' });
-  let last = 0;
-  /** @type {Map<number, {resolve: (value: any) => void, reject: (reason: unknown) => void}>} */
-  const open = new Map();
-  thread.addEventListener('message', ({ data }) => {
-    const waiting = open.get(data.id);
-    open.delete(data.id);
-    if (data.error) waiting?.reject(new QueryError(data.error));
-    else waiting?.resolve(data.answer);
-  });
-  thread.addEventListener('error', (event) => {
-    event.preventDefault();
-    const error = new QueryError({ message: event.message || 'The WebAssembly module could not be started.', hint: 'Serve the folder created by `cargo xtask web` over HTTP, or use `unshade explore`.' });
-    for (const waiting of open.values()) waiting.reject(error);
-    open.clear();
-  });
-
-  /**
-   * @param {Record<string, unknown>} message
-   * @param {AbortSignal} [signal]
-   * @returns {Promise<any>}
-   */
-  function ask(message, signal) {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const id = ++last;
-      open.set(id, { resolve, reject });
-      signal?.addEventListener('abort', () => {
-        open.delete(id);
-        thread.postMessage({ id, cancel: true });
-        reject(signal.reason);
-      }, { once: true });
-      thread.postMessage({ id, ...message });
-    });
-  }
-
+/**
+ * @param {(files: number) => void} onrestart
+ * @returns {Transport}
+ */
+function worker(onrestart) {
+  const thread = new Thread({ error: (shape) => new QueryError(shape), onrestart });
   return {
     name: 'worker',
     opens: true,
     keeps: false,
     async call(request, signal) {
-      const answer = JSON.parse(await ask({ request: JSON.stringify(request) }, signal));
+      const answer = JSON.parse(await thread.ask({ request: JSON.stringify(request) }, signal));
       if (answer.error) throw new QueryError(answer.error);
       return answer;
     },
     async bytes(request, signal) {
-      const { name, bytes } = await ask({ extract: JSON.stringify(request) }, signal);
+      const { name, bytes } = await thread.ask({ extract: JSON.stringify(request) }, signal);
       return { name, blob: new Blob([bytes]) };
     },
-    open: (file, name, signal) => ask({ open: file, name }, signal),
+    open: (file, name, signal) => thread.ask({ open: file, name }, signal),
   };
 }

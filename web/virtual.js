@@ -11,9 +11,13 @@
 
 const MAX_HEIGHT = 8_000_000;
 
+/** Whether the pointer is a finger, which needs higher rows. */
+const TOUCH = window.matchMedia('(pointer: coarse)');
+
 /**
  * @typedef {object} Options
  * @property {number} rowHeight in CSS pixels
+ * @property {number} [touchHeight] the same for fingers
  * @property {() => HTMLElement} create an empty row
  * @property {(row: HTMLElement, index: number) => void} render renders row `index` into a node that may show another row
  * @property {number} [overscan] rows rendered beyond each edge
@@ -48,10 +52,19 @@ export class VirtualRows {
     scroller.append(this.spacer, this.body);
     scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true });
     new ResizeObserver(() => this.#resized()).observe(scroller);
+    TOUCH.addEventListener('change', () => this.#measure());
+    this.#measure();
   }
 
   get rowHeight() {
-    return this.options.rowHeight;
+    const { rowHeight, touchHeight = rowHeight } = this.options;
+    return TOUCH.matches ? touchHeight : rowHeight;
+  }
+
+  /** Gives the style sheet the height of a row. */
+  #measure() {
+    this.scroller.style.setProperty('--row', `${this.rowHeight}px`);
+    if (this.total > 0) this.reset(this.total, true);
   }
 
   /** Returns the number of rows that fit entirely. */

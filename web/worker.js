@@ -12,8 +12,25 @@ import { initSync, set_tables, decompile as decompileThere } from './unshade_web
 // @ts-ignore: created by `cargo xtask web` next to this file.
 import { initSync as initEditor, set_tables as setEditorTables, edit as editThere } from './unshade_web_editor.js';
 
+/**
+ * The files next to this one, in a worker that can't fetch them: the page sends them first.
+ * @type {Record<string, ArrayBuffer> | undefined}
+ */
+let parts;
+/** Resolves when they are there. @type {() => void} */
+let received = () => {};
+const hasParts = location.protocol === 'blob:' ? new Promise((/** @type {(nothing: void) => void} */ resolve) => {
+  received = resolve;
+}) : Promise.resolve();
+
 /** @type {Promise<any>} */
-const ready = init().then(() => new Workspace(tables, decompile, edit));
+const ready = hasParts.then(() => init(parts && { module_or_path: parts['unshade_web_bg.wasm'] })).then(() => {
+  postMessage({ ready: true });
+  return new Workspace(tables, decompile, edit);
+});
+ready.catch((error) => postMessage({ failed: String(error?.message ?? error) }));
+/** The error that ended the decompiler or the editor in the current request. The module can't be used after that. @type {unknown} */
+let ended;
 const reader = new FileReaderSync();
 /** @type {Set<number>} */
 const cancelled = new Set();
@@ -47,7 +64,12 @@ function decompile(program, base, symbol) {
     set_tables(tables);
     hasDecompiler = true;
   }
-  return decompileThere(program, base, symbol);
+  try {
+    return decompileThere(program, base, symbol);
+  } catch (error) {
+    if (isCrash(error)) ended = error;
+    throw error;
+  }
 }
 
 /**
@@ -66,7 +88,12 @@ function edit(program, base, change) {
     setEditorTables(tables);
     hasEditor = true;
   }
-  return editThere(program, base, change);
+  try {
+    return editThere(program, base, change);
+  } catch (error) {
+    if (isCrash(error)) ended = error;
+    throw error;
+  }
 }
 
 /**
@@ -76,6 +103,7 @@ function edit(program, base, change) {
  * @returns {Uint8Array | undefined}
  */
 function load(name) {
+  if (parts) return parts[name] && new Uint8Array(parts[name]);
   const request = new XMLHttpRequest();
   request.open('GET', new URL(name, import.meta.url), false);
   request.responseType = 'arraybuffer';
@@ -108,26 +136,37 @@ async function answer(message) {
 }
 
 addEventListener('message', async ({ data }) => {
+  if (data.parts) {
+    parts = data.parts;
+    return received();
+  }
   if (data.cancel) {
     cancelled.add(data.id);
     return;
   }
   try {
     const result = await answer(data);
+    if (ended !== undefined) throw ended;
     postMessage({ id: data.id, answer: result });
   } catch (error) {
-    postMessage({ id: data.id, error: shapeOf(error) });
+    postMessage({ id: data.id, ...(isCrash(error) ? { trapped: true } : { error: shapeOf(error) }) });
   }
 });
+
+/**
+ * Returns whether an error left a module in a state in which it can't be used: a trap, or an overflow of the stack.
+ *
+ * @param {unknown} error
+ */
+function isCrash(error) {
+  return error instanceof WebAssembly.RuntimeError || error instanceof RangeError || /** @type {any} */ (error)?.name === 'InternalError';
+}
 
 /**
  * @param {any} error
  * @returns {import('./protocol.js').ErrorShape}
  */
 function shapeOf(error) {
-  if (error instanceof WebAssembly.RuntimeError) {
-    return { message: 'unshade crashed because of a bug.', hint: 'Reload the page to continue, and please report the bug with the file that was open.' };
-  }
   if (typeof error === 'string') {
     try {
       return JSON.parse(error).error;

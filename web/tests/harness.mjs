@@ -6,6 +6,7 @@
  * UNSHADE_PAGE    instead, a folder with the static page created by `cargo xtask web`
  * UNSHADE_WEB     a folder whose page files replace those in the program: tests changes of the page without a build
  * UNSHADE_BIG     the library of mlx-metal, for measurements
+ * UNSHADE_TIMEOUT milliseconds that the page may take for a step, instead of two minutes
  * CHROMIUM        the browser
  */
 
@@ -118,19 +119,21 @@ async function staticServer(folder) {
 /**
  * Opens a window with these files.
  * @param {string[]} files
- * @param {{width?: number, height?: number, dark?: boolean, hash?: string, server?: {address: string}, faults?: RegExp, given?: boolean}} [options]
- *   faults: console messages that the test provokes; given: whether the static page gets the files
+ * @param {{width?: number, height?: number, dark?: boolean, touch?: boolean, forced?: boolean, still?: boolean, hash?: string, server?: {address: string}, faults?: RegExp, given?: boolean}} [options]
+ *   touch: fingers instead of a mouse; forced: the system's colours; still: less motion; faults: console messages that
+ *   the test provokes; given: whether the static page gets the files
  */
-export async function openPage(files, { width = 1400, height = 860, dark = false, hash = '', server, faults, given = true } = {}) {
+export async function openPage(files, { width = 1400, height = 860, dark = false, touch = false, forced = false, still = false, hash = '', server, faults, given = true } = {}) {
   const { address } = server ?? await serve(files);
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true });
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true,
+    ...(touch ? { hasTouch: true, isMobile: true } : {}), forcedColors: forced ? 'active' : 'none', reducedMotion: still ? 'reduce' : 'no-preference' });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
   // Playwright can answer the file chooser of an input, but not the picker for handles; the test for handles replaces it.
   await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
   if (WEB && !PAGE) await context.route(`${address}**`, (route) => fromFolder(route, WEB));
   const page = await context.newPage();
   // Only the measurements check speed; other tests use generous timeouts for busy machines.
-  page.setDefaultTimeout(120_000);
+  page.setDefaultTimeout(Number(process.env.UNSHADE_TIMEOUT ?? 120_000));
   /** @type {string[]} */
   const complaints = [];
   /** @type {string[]} */
@@ -163,7 +166,8 @@ async function fromFolder(route, folder) {
   const name = new URL(route.request().url()).pathname.split('/').pop() || 'index.html';
   const path = join(folder, name);
   if (route.request().method() !== 'GET' || !existsSync(path)) return route.fallback();
-  const body = readFileSync(path, 'utf8').replace('data-transport="worker"', 'data-transport="server"');
+  const body = readFileSync(path, 'utf8').replace('data-transport="worker"', 'data-transport="server"')
+    .replace("connect-src 'self' https:", "connect-src 'self'").replace(/^.* data-static.*\n/gm, '');
   return route.fulfill({ contentType: TYPES[extname(name)], body });
 }
 
