@@ -18,7 +18,7 @@ const SOURCES: [&str; 3] = [
 ];
 
 /// Structs in file order, with their names in the page.
-const TYPES: [(&str, &str); 35] = [
+const TYPES: [(&str, &str); 36] = [
     ("Line", "Line"),
     ("Fault", "ErrorShape"),
     ("FindingView", "Finding"),
@@ -45,6 +45,7 @@ const TYPES: [(&str, &str); 35] = [
     ("HexAnswer", "Hex"),
     ("OutlineNode", "OutlineNode"),
     ("Match", "Match"),
+    ("FoundItem", "FoundItem"),
     ("SearchAnswer", "SearchPart"),
     ("GraphBlock", "Block"),
     ("GraphEdge", "Edge"),
