@@ -257,15 +257,28 @@
  * @property {number} [column] The column in UTF-16 units.
  * @property {number} [length] Its length in UTF-16 units.
  * @property {string} text The line, the name, or the bytes.
+ * @property {number} [at] The column in `text`, if that is a part of the line or has tabs.
+ * @property {string[]} [before] The lines before it, as many as the request asks for.
+ * @property {string[]} [after] The lines after it.
  * @property {Range} [range] Its bytes.
+ */
+
+/**
+ * An item with matches in its listing or sources.
+ * @typedef {object} FoundItem
+ * @property {number} program In which program.
+ * @property {number} item Which item.
+ * @property {string} name Its readable name.
+ * @property {string} kind Its kind.
  */
 
 /**
  * What was found so far.
  * @typedef {object} SearchPart
  * @property {Match[]} matches What was found in this step.
- * @property {number} searched How many items, or bytes, were searched.
- * @property {number} total How many there are.
+ * @property {FoundItem[]} [items] The items with matches in listings or sources, in order.
+ * @property {number} searched How many items, or bytes, of the span were searched.
+ * @property {number} total How many there are in the span.
  * @property {string | null} cursor Where the next step begins; none at the end.
  */
 

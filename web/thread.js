@@ -74,6 +74,15 @@ export class Thread {
     });
   }
 
+  /** Ends the worker for good; a request afterwards would start another one, without files. */
+  end() {
+    this.worker?.terminate();
+    this.worker = null;
+    this.generation = 0;
+    this.files = [];
+    this.jobs.clear();
+  }
+
   /** Starts a worker, and sends it the files and the requests without an answer. */
   async #start() {
     const generation = ++this.generation;

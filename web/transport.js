@@ -6,6 +6,7 @@
  */
 
 import { unpack } from './report.js';
+import { Crew, searchInSteps } from './steps.js';
 import { Thread } from './thread.js';
 
 /** @typedef {import('./protocol.js').ErrorShape} ErrorShape */
@@ -25,6 +26,8 @@ export class QueryError extends Error {
  * @property {boolean} opens whether it can open files; a report can't
  * @property {boolean} keeps whether it has files before the page is loaded
  * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<any>} call
+ * @property {(request: Record<string, unknown>, receive: import('./steps.js').Receiver, signal: AbortSignal) => Promise<void>} search
+ *   searches; parts of the results arrive in order
  * @property {(request: Record<string, unknown>, signal?: AbortSignal) => Promise<{name: string, blob: Blob}>} bytes
  * @property {(file: File, name: string, signal?: AbortSignal) => Promise<number>} open returns the file's number
  */
@@ -45,16 +48,19 @@ export function connect(onrestart) {
 /** @returns {Transport} */
 function inline() {
   const answers = unpack();
+  /** @type {import('./steps.js').Call} */
+  const call = async (request, signal) => {
+    const answer = (await answers).answer(request);
+    if (signal?.aborted) throw signal.reason;
+    if (answer.error) throw new QueryError(answer.error);
+    return answer;
+  };
   return {
     name: 'inline',
     opens: false,
     keeps: true,
-    async call(request, signal) {
-      const answer = (await answers).answer(request);
-      if (signal?.aborted) throw signal.reason;
-      if (answer.error) throw new QueryError(answer.error);
-      return answer;
-    },
+    call,
+    search: (request, receive, signal) => searchInSteps(call, request, receive, signal),
     async bytes(request) {
       const { answer, bytes } = (await answers).extract(request);
       if (answer.error) throw new QueryError(answer.error);
@@ -108,15 +114,18 @@ function server() {
     return new QueryError({ message: text.trim() || `The server responded with status ${response.status}.` });
   }
 
+  /** @type {import('./steps.js').Call} */
+  const call = async (request, signal) => {
+    const answer = await (await post('api', request, signal)).json();
+    if (answer.error) throw new QueryError(answer.error);
+    return answer;
+  };
   return {
     name: 'server',
     opens: true,
     keeps: true,
-    async call(request, signal) {
-      const answer = await (await post('api', request, signal)).json();
-      if (answer.error) throw new QueryError(answer.error);
-      return answer;
-    },
+    call,
+    search: (request, receive, signal) => searchInSteps(call, request, receive, signal),
     async bytes(request, signal) {
       const response = await post('bytes', request, signal);
       return { name: decodeURIComponent(response.headers.get('X-Unshade-File-Name') ?? 'unshade.bin'), blob: await response.blob() };
@@ -134,15 +143,19 @@ function server() {
  */
 function worker(onrestart) {
   const thread = new Thread({ error: (shape) => new QueryError(shape), onrestart });
+  /** @type {(of: Thread) => import('./steps.js').Call} */
+  const callOf = (of) => async (request, signal) => {
+    const answer = JSON.parse(await of.ask({ request: JSON.stringify(request) }, signal));
+    if (answer.error) throw new QueryError(answer.error);
+    return answer;
+  };
+  const crew = new Crew(thread, callOf);
   return {
     name: 'worker',
     opens: true,
     keeps: false,
-    async call(request, signal) {
-      const answer = JSON.parse(await thread.ask({ request: JSON.stringify(request) }, signal));
-      if (answer.error) throw new QueryError(answer.error);
-      return answer;
-    },
+    call: callOf(thread),
+    search: (request, receive, signal) => crew.search(request, receive, signal),
     async bytes(request, signal) {
       const { name, bytes } = await thread.ask({ extract: JSON.stringify(request) }, signal);
       return { name, blob: new Blob([bytes]) };

@@ -19,7 +19,7 @@ const SOURCES: [&str; 4] = [
 ];
 
 /// Structs in file order, with their names in the page.
-const TYPES: [(&str, &str); 40] = [
+const TYPES: &[(&str, &str)] = &[
     ("Line", "Line"),
     ("Fault", "ErrorShape"),
     ("FindingView", "Finding"),
@@ -46,6 +46,7 @@ const TYPES: [(&str, &str); 40] = [
     ("HexAnswer", "Hex"),
     ("OutlineNode", "OutlineNode"),
     ("Match", "Match"),
+    ("FoundItem", "FoundItem"),
     ("SearchAnswer", "SearchPart"),
     ("GraphBlock", "Block"),
     ("GraphEdge", "Edge"),

@@ -45,6 +45,15 @@ impl Runner for AllProcessors {
     }
 }
 
+/// Runs jobs on all processors, for clients that show the progress themselves.
+pub(crate) struct WithoutProgress;
+
+impl Runner for WithoutProgress {
+    fn run(&self, _what: &'static str, count: usize, job: &(dyn Fn(usize) + Sync)) {
+        (0..count).into_par_iter().for_each(|at| as_job(|| job(at)));
+    }
+}
+
 /// Calls `make` for each index on all processors, and returns the results in order.
 pub(crate) fn in_parallel<T: Send>(count: usize, make: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
     if needs_threads(count) {

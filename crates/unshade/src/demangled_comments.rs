@@ -4,6 +4,7 @@
 //! assembly, so assemblers still accept the text.
 
 use crate::demangle;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use unshade_core::escape::is_plain;
 use unshade_core::{Token, TokenKind, TokenSink};
@@ -19,6 +20,30 @@ pub fn has_mangled_names(module: &Module<'_>) -> bool {
 
 /// Maximum number of demangled names in one comment.
 const MAX_NAMES: usize = 4;
+
+/// Maximum number of names whose demangled forms are kept.
+const MAX_CACHED: usize = 2048;
+
+/// Maximum length of such a name.
+const MAX_CACHED_NAME: usize = 2048;
+
+thread_local! {
+    /// Demangled forms of names: most occur often, in one module and in many of a library.
+    static CACHE: RefCell<HashMap<String, Option<String>>> = RefCell::default();
+}
+
+/// Returns the demangled form of a name.
+fn meaning<'c>(name: &str, cache: &'c mut HashMap<String, Option<String>>) -> Option<&'c String> {
+    if !cache.contains_key(name) {
+        let meaning = demangle(name.as_bytes()).filter(|meaning| meaning.chars().all(is_plain));
+        let is_long = name.len() > MAX_CACHED_NAME;
+        if cache.len() >= MAX_CACHED || is_long {
+            cache.clear();
+        }
+        cache.insert(name.to_owned(), meaning);
+    }
+    cache.get(name)?.as_ref()
+}
 
 /// Forwards tokens to another sink and adds a comment to each line with mangled names.
 ///
@@ -37,14 +62,12 @@ pub struct DemangledComments<'s, S> {
     sink: &'s mut S,
     /// Demangled names of the current line.
     names: Vec<String>,
-    /// Demangled forms of the names seen so far: most names occur often.
-    cache: HashMap<String, Option<String>>,
 }
 
 impl<'s, S: TokenSink> DemangledComments<'s, S> {
     /// Creates a sink that forwards to `sink`.
     pub fn new(sink: &'s mut S) -> Self {
-        Self { sink, names: Vec::new(), cache: HashMap::new() }
+        Self { sink, names: Vec::new() }
     }
 
     /// Handles a token that may be a name or end a line with names.
@@ -69,15 +92,13 @@ impl<'s, S: TokenSink> DemangledComments<'s, S> {
         if !name.starts_with("_Z") && !name.starts_with('?') || self.names.len() >= MAX_NAMES {
             return;
         }
-        if !self.cache.contains_key(name) {
-            let meaning = demangle(name.as_bytes()).filter(|meaning| meaning.chars().all(is_plain));
-            self.cache.insert(name.to_owned(), meaning);
-        }
-        if let Some(Some(meaning)) = self.cache.get(name)
-            && !self.names.contains(meaning)
-        {
-            self.names.push(meaning.clone());
-        }
+        CACHE.with_borrow_mut(|cache| {
+            if let Some(meaning) = meaning(name, cache)
+                && !self.names.contains(meaning)
+            {
+                self.names.push(meaning.clone());
+            }
+        });
     }
 
     /// Writes the comment before the newline at byte `at` of a token.

@@ -42,7 +42,7 @@ pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
 use crate::demangle;
 use crate::program::{Code, CodeRequest, DxProgram, Program};
 use crate::select::Selection;
-use crate::view::FunctionView;
+use crate::view::signature;
 use fields::FieldLine;
 use listing::Listing;
 use serde::Serialize;
@@ -232,8 +232,7 @@ impl<'a> LibraryDiff<'a> {
         let none = Vec::new();
         let lines = self.before_fields.get(&before.index).unwrap_or(&none);
         let other_lines = self.after_fields.get(&after.index).unwrap_or(&none);
-        let declaration =
-            |library, function| FunctionView::new(library, function).signature.unwrap_or_default();
+        let declaration = |library, function| signature(library, function).unwrap_or_default();
         let mut change = FunctionChange {
             before: FunctionName::new(before),
             after: FunctionName::new(after),

@@ -1,7 +1,7 @@
 //! A module and its origin.
 
 use super::ProgramPart;
-use crate::view::FunctionView;
+use crate::view::FunctionHeading;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use unshade_core::{Error, ErrorKind, Escaped, Result};
@@ -140,14 +140,8 @@ impl<'a> Unit<'a> {
             Self::File { count: 1, .. } => return String::new(),
             Self::File { index, count, .. } => return format!("; module {} of {count}\n", index + 1),
         };
-        let view = FunctionView::new(library, function);
-        let declaration = view.signature.unwrap_or_else(|| {
-            format!("{} {}", view.row.kind.as_deref().unwrap_or("function"), view.row.readable_name())
-        });
-        let mut lines: Vec<String> = declaration.lines().map(str::to_owned).collect();
-        if let (Some(line), Some(path)) = (view.metadata.line, &view.metadata.source_path) {
-            lines.push(format!("{path}:{line}"));
-        }
-        lines.iter().map(|line| format!("; {line}\n")).collect()
+        let heading = FunctionHeading::new(library, function);
+        let lines = heading.declaration.lines().chain(heading.location.as_deref());
+        lines.map(|line| format!("; {line}\n")).collect()
     }
 }

@@ -16,6 +16,8 @@ use crate::source_files::{self, SourceFile, visit_files};
 use crate::view::{FunctionRow, FunctionView, HashesView, LibraryView};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
@@ -118,6 +120,10 @@ pub struct NamedLibrary<'a> {
 struct MetalProgram<'a> {
     universal: Option<Universal<'a>>,
     libraries: Vec<NamedLibrary<'a>>,
+    /// The functions of each library, read when a second one is asked for: one is found faster without.
+    functions: Vec<OnceLock<Vec<Function<'a>>>>,
+    /// Whether a function was asked for.
+    is_asked: AtomicBool,
     /// The errors of the slices that could not be read.
     diagnostics: Diagnostics,
     size: u64,
@@ -182,6 +188,8 @@ impl<'a> MetalProgram<'a> {
         Ok(Self {
             universal: None,
             libraries: vec![NamedLibrary { slice: String::new(), library }],
+            functions: vec![OnceLock::new()],
+            is_asked: AtomicBool::new(false),
             diagnostics: Diagnostics::new(),
             size: find.data.len() as u64,
         })
@@ -204,7 +212,9 @@ impl<'a> MetalProgram<'a> {
             libraries.extend(library.map(|library| NamedLibrary { slice: slice.name(), library }));
         }
         let size = find.data.len() as u64;
-        Ok(Self { universal: Some(universal), libraries, diagnostics, size })
+        let functions = libraries.iter().map(|_| OnceLock::new()).collect();
+        let is_asked = AtomicBool::new(false);
+        Ok(Self { universal: Some(universal), libraries, functions, is_asked, diagnostics, size })
     }
 
     /// Returns each library with the index of its first function. Function numbers run across all libraries.
@@ -228,8 +238,17 @@ impl<'a> MetalProgram<'a> {
 
     /// Returns the function of a piece, with its library.
     fn function(&self, piece: &Piece) -> Result<(&Library<'a>, Function<'a>)> {
-        let library = self.libraries.get(piece.unit as usize).map(|named| &named.library);
-        let function = library.and_then(|library| Some((library, library.function(piece.index)?)));
+        let unit = piece.unit as usize;
+        let is_first = !self.is_asked.swap(true, Ordering::Relaxed);
+        let function =
+            self.libraries.get(unit).zip(self.functions.get(unit)).and_then(|(named, functions)| {
+                let library = &named.library;
+                if is_first {
+                    return Some((library, library.function(piece.index)?));
+                }
+                let read = || library.functions().map_while(Result::ok).collect();
+                Some((library, functions.get_or_init(read).get(piece.index as usize)?.clone()))
+            });
         function.ok_or_else(|| super::no_piece(0))
     }
 

@@ -5,7 +5,7 @@
 use super::code_text::CodeText;
 use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
 use super::language::Language;
-use super::recorder::{Printed, Recorder, entity};
+use super::recorder::{MAX_RECORDED, Printed, Recorder, entity};
 use super::response::findings;
 use super::rows::Table;
 use super::session::{Parsed, Session};
@@ -98,7 +98,6 @@ fn print_code(
         let input = DecompilerInput { program: parsed.data, base: parsed.base, symbol: None };
         return Ok(decompiled((parsed.decompiler)(&input)?, Language::Hlsl, true, recorder));
     }
-    let raw = pane == "raw";
     match parsed.code(item, diagnostics)? {
         Code::Modules(groups) if pane == "metal" => {
             let mut found = Vec::new();
@@ -111,36 +110,105 @@ fn print_code(
             }
             Ok(found)
         }
+        Code::Machine(program) if pane == "c" => {
+            with_unit(program, item.map_or(0, |item| item.unit), |entry, unit| {
+                let (Unit::Cubin(cubin), Some(item)) = (unit, item) else { return Err(no_pane(pane)) };
+                let text = c_of(cubin, item, parsed.decompiler)?;
+                Ok(decompiled(text, Language::C, !is_packed(entry), recorder))
+            })?
+        }
+        code => {
+            disassemble(parsed, code, item, pane, recorder, diagnostics)?;
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// Prints the listing of code in a low-level language. The sink is a pointer, so that the page has to load only one
+/// instance of the printers.
+fn disassemble(
+    parsed: &Parsed<'_>,
+    code: Code<'_>,
+    item: Option<&Piece>,
+    pane: &str,
+    mut sink: &mut dyn TokenSink,
+    diagnostics: &mut Diagnostics,
+) -> Answer<()> {
+    let raw = pane == "raw";
+    match code {
         Code::Modules(groups) => {
             for (at, module) in groups.iter().flat_map(|group| &group.units).enumerate() {
                 if at > 0 {
-                    recorder.put(TokenKind::Space, "\n");
+                    sink.put(TokenKind::Space, "\n");
                 }
-                module_lines(module, raw, recorder, diagnostics)?;
+                module_lines(module, raw, &mut sink, diagnostics)?;
             }
-            Ok(Vec::new())
+            Ok(())
         }
-        Code::Tokens(source) => {
-            token_program(parsed.path, &source, raw, recorder, diagnostics)?;
-            Ok(Vec::new())
-        }
+        Code::Tokens(source) => Ok(token_program(parsed.path, &source, raw, sink, diagnostics)?),
         Code::Machine(program) => with_unit(program, item.map_or(0, |item| item.unit), |entry, unit| {
-            let drops = is_packed(entry);
-            match (unit, item) {
-                (Unit::Ptx(ptx), _) => ptx_lines(ptx, &mut Sourced { sink: recorder, drops }),
-                (Unit::Cubin(cubin), Some(item)) if pane == "c" => {
-                    let text = c_of(cubin, item, parsed.decompiler)?;
-                    return Ok(decompiled(text, Language::C, !drops, recorder));
-                }
-                (Unit::Cubin(cubin), item) => {
-                    let mut sink = Sourced { sink: recorder, drops };
-                    machine_code(cubin, item, raw, &mut sink, diagnostics)?;
-                }
-                (Unit::Unread, _) => return Err(no_pane(pane)),
+            let mut sink = Sourced { sink, drops: is_packed(entry) };
+            match unit {
+                Unit::Ptx(ptx) => ptx_lines(ptx, &mut sink),
+                Unit::Cubin(cubin) => machine_code(cubin, item, raw, &mut sink, diagnostics)?,
+                Unit::Unread => return Err(no_pane(pane)),
             }
-            Ok(Vec::new())
+            Ok(())
         })?,
         Code::Unread => Err(no_pane(pane)),
+    }
+}
+
+/// Prints a listing as text, without kinds, links and ranges. It is not decompiled, nor a source.
+pub(super) fn print_text(
+    parsed: &Parsed<'_>,
+    item: Option<&Piece>,
+    pane: &str,
+    text: &mut PlainText,
+) -> Answer<()> {
+    let mut diagnostics = Diagnostics::new();
+    let code = parsed.code(item, &mut diagnostics)?;
+    disassemble(parsed, code, item, pane, text, &mut diagnostics)
+}
+
+/// The text of a listing, cut off as the listing is.
+#[derive(Debug, Default)]
+pub(super) struct PlainText(String);
+
+impl PlainText {
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Drops the text and keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl TokenSink for PlainText {
+    fn token(&mut self, token: unshade_core::Token<'_>) {
+        if self.0.len() <= MAX_RECORDED {
+            self.0.push_str(token.text);
+        }
+    }
+
+    fn is_plain_text(&self) -> bool {
+        true
+    }
+
+    fn mark(&self) -> usize {
+        self.0.len()
+    }
+
+    fn truncate(&mut self, mark: usize) {
+        self.0.truncate(mark);
+    }
+
+    fn insert(&mut self, mark: usize, write: &mut dyn FnMut(&mut dyn TokenSink)) {
+        let mut part = Self::default();
+        write(&mut part);
+        self.0.insert_str(mark.min(self.0.len()), &part.0);
     }
 }
 
@@ -152,15 +220,13 @@ fn no_pane(pane: &str) -> Fault {
 fn module_lines(
     unit: &Module<'_>,
     raw: bool,
-    recorder: &mut Recorder,
+    sink: &mut &mut dyn TokenSink,
     diagnostics: &mut Diagnostics,
 ) -> Answer<()> {
     let module = unit.open()?;
     diagnostics.append(module.diagnostics.clone());
     let options = ModuleOptions { dialect: unit.usual_dialect(), raw };
-    // Through a pointer, so that the page has to load only one instance of the printer.
-    let mut sink: &mut dyn TokenSink = recorder;
-    diagnostics.append(print_module(unit, &module, options, &mut sink));
+    diagnostics.append(print_module(unit, &module, options, sink));
     Ok(())
 }
 
@@ -256,7 +322,7 @@ fn shown_line(part: &[u8]) -> String {
 
 /// Passes tokens on. Drops their source ranges if these are not offsets in the file.
 struct Sourced<'s> {
-    sink: &'s mut Recorder,
+    sink: &'s mut dyn TokenSink,
     drops: bool,
 }
 
@@ -272,7 +338,11 @@ impl TokenSink for Sourced<'_> {
     }
 
     fn wants_sources(&self) -> bool {
-        !self.drops
+        !self.drops && self.sink.wants_sources()
+    }
+
+    fn is_plain_text(&self) -> bool {
+        self.sink.is_plain_text()
     }
 
     fn mark(&self) -> usize {

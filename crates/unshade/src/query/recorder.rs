@@ -373,12 +373,23 @@ impl Lines {
         let mut text = String::new();
         for line in 0..self.len() {
             text.clear();
-            for record in self.records_of(line) {
-                if let Record::Token { text: part, .. } = record {
-                    text.push_str(part);
-                }
-            }
+            self.push_text(line, &mut text);
             visit(line, &text);
+        }
+    }
+
+    /// Returns the text of a line.
+    pub(super) fn text_of(&self, line: usize) -> String {
+        let mut text = String::new();
+        self.push_text(line, &mut text);
+        text
+    }
+
+    fn push_text(&self, line: usize, text: &mut String) {
+        for record in self.records_of(line) {
+            if let Record::Token { text: part, .. } = record {
+                text.push_str(part);
+            }
         }
     }
 

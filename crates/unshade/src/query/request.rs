@@ -298,6 +298,11 @@ pub struct Search {
     /// After how many finds to answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
+    /// How many lines before and after each match to return.
+    pub context: u32,
+    /// The part to search, in items or bytes counted over all programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span: Option<[u64; 2]>,
 }
 
 /// Asks for the control flow of a function.
@@ -469,6 +474,9 @@ struct Fields {
     budget_ms: Option<u32>,
     limit: Option<u32>,
     #[serde(default)]
+    context: u32,
+    span: Option<[u64; 2]>,
+    #[serde(default)]
     function: u32,
     left: Option<Place>,
     right: Option<Place>,
@@ -532,6 +540,7 @@ impl TryFrom<Fields> for Request {
             }
             Query::Search => {
                 let Fields { program, scope, text, regex, case, cursor, budget_ms, limit, .. } = fields;
+                let Fields { context, span, .. } = fields;
                 Self::Search(Search {
                     file,
                     program,
@@ -543,6 +552,8 @@ impl TryFrom<Fields> for Request {
                     cursor,
                     budget_ms,
                     limit,
+                    context,
+                    span,
                 })
             }
             Query::Graph => Self::Graph(Graph { at: place, function }),

@@ -491,9 +491,31 @@ pub struct Match {
     pub length: Option<u32>,
     /// The line, the name, or the bytes.
     pub text: String,
+    /// The column in `text`, if that is a part of the line or has tabs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u32>,
+    /// The lines before it, as many as the request asks for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<String>,
+    /// The lines after it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,
+}
+
+/// An item with matches in its listing or sources.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FoundItem {
+    /// In which program.
+    pub program: u32,
+    /// Which item.
+    pub item: u32,
+    /// Its readable name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
 }
 
 /// What was found so far.
@@ -501,9 +523,12 @@ pub struct Match {
 pub struct SearchAnswer {
     /// What was found in this step.
     pub matches: Vec<Match>,
-    /// How many items, or bytes, were searched.
+    /// The items with matches in listings or sources, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<FoundItem>,
+    /// How many items, or bytes, of the span were searched.
     pub searched: u64,
-    /// How many there are.
+    /// How many there are in the span.
     pub total: u64,
     /// Where the next step begins; none at the end.
     pub cursor: Option<String>,

@@ -11,10 +11,11 @@ use super::edit::{Editor, own_editor};
 use super::recorder::Kept;
 use super::response::{Answer, ByteRange, Fault, FileEntry, ProgramHead, findings};
 use super::rows::Table;
+use super::search::Threads;
 use super::source::Source;
 use crate::carve::{self, Condition, Find, FindPath, Limits};
 use crate::format::{Format, Kind, detect};
-use crate::program::{self, Code, CodeRequest, Piece, Program};
+use crate::program::{self, Code, CodeRequest, Piece, Program, Runner};
 use crate::select::Selection;
 use crate::view::FindingView;
 use std::fmt;
@@ -43,6 +44,7 @@ pub struct Session {
     opened: Option<OpenedFile>,
     pub(super) kept: Kept,
     pub(super) clock: Clock,
+    pub(super) threads: Threads,
     decompiler: Decompiler,
     editor: Editor,
 }
@@ -135,6 +137,7 @@ impl Session {
             opened: None,
             kept: Kept::default(),
             clock: system_clock,
+            threads: Threads::default(),
             decompiler: own_decompiler,
             editor: own_editor,
         }
@@ -149,6 +152,13 @@ impl Session {
     #[must_use]
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
+        self
+    }
+
+    /// Searches listings on so many threads at a time.
+    #[must_use]
+    pub fn with_threads(mut self, runner: &'static dyn Runner, count: usize) -> Self {
+        self.threads = Threads { runner, count: count.max(1) };
         self
     }
 

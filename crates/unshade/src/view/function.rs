@@ -446,6 +446,45 @@ impl FunctionView {
     }
 }
 
+/// What the heading of a function's listing says. It takes a small part of the time of a [`FunctionView`], which hashes the
+/// module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionHeading {
+    /// The declaration in the Metal language, or the kind and the name.
+    pub declaration: String,
+    /// Where it is in the source: `softmax.metal:12`.
+    pub location: Option<String>,
+}
+
+impl FunctionHeading {
+    /// Reads the heading of a function.
+    pub fn new(library: &Library<'_>, function: &Function<'_>) -> Self {
+        let declaration = signature(library, function).unwrap_or_else(|| {
+            let row = FunctionRow::new(library, function);
+            format!("{} {}", row.kind.as_deref().unwrap_or("function"), row.readable_name())
+        });
+        let private = library.private_metadata(function).ok().flatten();
+        let location = private.and_then(|private| private.source_location().ok().flatten());
+        let location = location.map(|location| format!("{}:{}", shown(location.path), location.line));
+        Self { declaration, location }
+    }
+}
+
+/// Returns the declaration of a function in the Metal language, if it is known.
+pub(crate) fn signature(library: &Library<'_>, function: &Function<'_>) -> Option<String> {
+    let mut text = String::new();
+    let source = Source::of(library, function).ok().flatten();
+    let described = source.as_ref().and_then(|source| {
+        source.reflection().ok()?;
+        source.function(function.name.unwrap_or_default()).ok()?
+    });
+    match described {
+        Some(described) => print_signature(&described, &mut text),
+        None => module_signature(library, function)?.print(function.kind, &mut text),
+    }
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// Collects faults found while reading.
 #[derive(Default)]
 struct Findings(Vec<FindingView>);

@@ -19,11 +19,11 @@ mod token_program;
 pub use control_flow::{BlockView, ControlFlowView, EdgeView, LeaveView, LoopView};
 pub use dxcontainer::{ContainerView, ExportView, NodeView, PartView, ResourceView, SignatureView};
 pub use finding::FindingView;
-pub(crate) use function::declare_structures;
 pub use function::{
-    ArgumentView, ConstantView, FunctionRow, FunctionView, MemberView, MetadataView, ReflectionView,
-    StructureView, VertexAttributeView,
+    ArgumentView, ConstantView, FunctionHeading, FunctionRow, FunctionView, MemberView, MetadataView,
+    ReflectionView, StructureView, VertexAttributeView,
 };
+pub(crate) use function::{declare_structures, signature};
 pub use library::{HashesView, LibraryView, LinkView, SourcesView, TypeCount, VersionCount};
 pub use statistics::{CallCount, MemoryCount, NameCount, StatisticsView, Tally};
 pub use symbols::{ModuleSymbolsView, SymbolFilter, SymbolView, distinct_modules};

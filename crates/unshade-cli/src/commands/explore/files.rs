@@ -4,6 +4,7 @@
 
 use super::super::walk::list_files;
 use crate::input::{Bytes, NothingFound};
+use crate::runner::WithoutProgress;
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -150,7 +151,7 @@ impl Files {
         }
         let is_known = slots.iter().any(|slot| slot.name == name);
         let name = if is_known { format!("{name} ({number})") } else { name.to_owned() };
-        let session = Session::new(&name, Source::resident(bytes));
+        let session = threaded(Session::new(&name, Source::resident(bytes)));
         let slot = Slot {
             path: PathBuf::new(),
             folder,
@@ -240,10 +241,16 @@ impl Slot {
         };
         if is_capture(&self.path) {
             let index = source(&self.path.join(GPUTRACE_INDEX))?;
-            return Ok(Session::of_capture(&self.name, index, source(&self.path.join(GPUTRACE_STORE))?));
+            let store = source(&self.path.join(GPUTRACE_STORE))?;
+            return Ok(threaded(Session::of_capture(&self.name, index, store)));
         }
-        Ok(Session::new(&self.name, source(&self.path)?))
+        Ok(threaded(Session::new(&self.name, source(&self.path)?)))
     }
+}
+
+/// Makes a file's listings searched on all processors.
+fn threaded(session: Session) -> Session {
+    session.with_threads(&WithoutProgress, rayon::current_num_threads())
 }
 
 /// A file locked by one request.
