@@ -115,3 +115,35 @@ fn other_formats_are_refused() {
         assert!(apply(CUBIN, 0, &edit).is_err());
     }
 }
+
+/// Edits of damaged programs are made or refused, and never panic.
+#[test]
+fn damaged_programs_are_edited_or_refused() {
+    let text = |text: &str| Edit::Text { function: Some("#0".into()), text: text.into() };
+    let edits = [
+        Edit::Rename { old: "#0".into(), new: "a\\x00b".into() },
+        Edit::Rename { old: "/(/".into(), new: String::new() },
+        Edit::Remove { names: vec!["#0".into(), "STAT".into()] },
+        Edit::Strip { what: Stripped::Debug },
+        Edit::Strip { what: Stripped::Sources },
+        Edit::Bytes { offset: 40, bytes: "ff".repeat(64) },
+        Edit::Target { os: "ios-17.0".into() },
+        Edit::Sign,
+        text("define void @f() {\n  ret void\n}\n"),
+        text("cs_5_0\nret\n"),
+        text("Function : calls\n/*0008*/ NOP;\n"),
+    ];
+    for program in [LIBRARY, CUBIN, CONTAINER, BITCODE] {
+        for step in 0..40 {
+            let mut damaged = program[..program.len() - program.len() * (step / 4) / 10].to_vec();
+            let length = damaged.len();
+            for (count, byte) in damaged.iter_mut().enumerate().skip(step * 7).step_by(97 + step) {
+                *byte ^= (count as u8).wrapping_mul(31) & 0x5a;
+            }
+            assert_eq!(damaged.len(), length);
+            for edit in &edits {
+                let _ = apply(&damaged, 0, edit);
+            }
+        }
+    }
+}
