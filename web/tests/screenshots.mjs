@@ -56,6 +56,49 @@ const PICTURES = [
     },
   },
   {
+    name: 'explorer-edit', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=assembly',
+    async prepare(page) {
+      await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
+      await page.keyboard.press('e');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').locator('textarea').waitFor();
+      await page.keyboard.type('        /*0010*/                   S2R R0, SR_TID.W;');
+      await page.keyboard.press('Control+Enter');
+      await page.locator('.edit-fault').first().waitFor();
+    },
+  },
+  {
+    name: 'explorer-differences', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=assembly',
+    async prepare(page) {
+      await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
+      await page.keyboard.press('e');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').locator('textarea').waitFor();
+      await page.keyboard.type('        /*0010*/                   S2R R0, SR_TID.Y;');
+      await page.keyboard.press('Control+Enter');
+      await page.locator('.edit-banner').getByRole('button', { name: 'Differences' }).click();
+      await page.locator('.compare').getByText('changed').first().waitFor();
+    },
+  },
+  {
+    name: 'explorer-notes', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760, dark: true,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=c&side=assembly',
+    async prepare(page) {
+      await page.locator('.column-first .line .definition.t-variable', { hasText: 'i1' }).first().click();
+      await page.keyboard.press('n');
+      await page.keyboard.type('remaining');
+      await page.keyboard.press('Enter');
+      await page.locator('.column-first .line').getByText('remaining').first().waitFor();
+      await page.locator('.column-first .line.has-bytes').nth(3).click();
+      await page.keyboard.press(';');
+      await page.keyboard.type('the factorial of 0 and 1');
+      await page.keyboard.press('Enter');
+      await page.locator('.column-first .line').getByText('// the factorial').first().waitFor();
+    },
+  },
+  {
     name: 'explorer-narrow', files: [fixture('metallib/vertex_fragment.metallib')], width: 360, height: 700,
     hash: '#file=vertex_fragment.metallib&item=0&pane=facts',
     prepare: (page) => page.locator('.column-first .card').first().waitFor(),

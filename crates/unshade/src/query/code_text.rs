@@ -33,6 +33,8 @@ pub(super) struct CodeText<'t> {
     is_in_comment: bool,
     /// Whether it is between the double brackets of attributes.
     is_attribute: bool,
+    /// Whether people wrote the text: names may have several meanings, and are not linked.
+    is_source: bool,
 }
 
 /// What came before in the statement.
@@ -80,7 +82,13 @@ impl<'t> CodeText<'t> {
             is_buffer: false,
             is_in_comment: false,
             is_attribute: false,
+            is_source: false,
         }
+    }
+
+    /// Writes a source that people wrote.
+    pub(super) fn of_source(language: Language, recorder: &'t mut Recorder) -> Self {
+        Self { is_source: true, ..Self::new(language, recorder) }
     }
 
     /// Says which bytes the next line came of.
@@ -94,7 +102,7 @@ impl<'t> CodeText<'t> {
     /// Writes a line and ends it.
     pub(super) fn line(&mut self, line: &str) {
         self.is_attribute = false;
-        let is_directive = self.language == Language::Metal && line.starts_with('#');
+        let is_directive = (self.language == Language::Metal || self.is_source) && line.starts_with('#');
         let mut rest = if is_directive {
             self.recorder.put(TokenKind::Attribute, line);
             ""
@@ -226,7 +234,7 @@ impl<'t> CodeText<'t> {
             Some(b'(') => TokenKind::Function,
             _ => TokenKind::Variable,
         };
-        let link = (last != Last::Dot).then(|| self.link(word, is_declared));
+        let link = (last != Last::Dot && !self.is_source).then(|| self.link(word, is_declared));
         if is_local && matches!(link, Some(Link::Definition(_))) {
             self.local.push(word.to_owned());
         }
@@ -288,6 +296,27 @@ mod tests {
             linked.collect::<Vec<_>>().join(" ")
         });
         shown.collect()
+    }
+
+    #[test]
+    fn sources_have_colours_and_no_links() {
+        let text = "#include <metal_stdlib>\nkernel void f(device float *p [[buffer(0)]])\n{\n\tp[0] = f(1.0f); // }\n}\n";
+        let mut recorder = Recorder::default();
+        let mut source = CodeText::of_source(Language::Metal, &mut recorder);
+        text.lines().for_each(|line| source.line(line));
+        let lines = recorder.finish();
+        assert_eq!(lines.text(), text);
+        let tokens: Vec<_> = (0..lines.len()).flat_map(|line| lines.line(line).tokens).collect();
+        let kind = |wanted: &str| {
+            tokens.iter().find_map(|token| match token {
+                super::super::TokenEntry::Plain(kind, text) if text == wanted => Some(*kind),
+                _ => None,
+            })
+        };
+        assert_eq!(kind("#include <metal_stdlib>"), Some("attribute"));
+        assert_eq!(kind("float"), Some("type"));
+        assert_eq!(kind("// }"), Some("comment"));
+        assert!(tokens.iter().all(|token| matches!(token, super::super::TokenEntry::Plain(..))));
     }
 
     #[test]

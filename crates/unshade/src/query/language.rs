@@ -1,5 +1,7 @@
 //! The words of the languages that the decompiler writes: keywords and types.
 
+use crate::format::Format;
+
 /// Words of C and of CUDA that are neither names nor types.
 const KEYWORDS: [&str; 30] = [
     "__constant__",
@@ -206,7 +208,22 @@ pub(super) enum Language {
     Metal,
 }
 
+/// What the names of embedded files end with that are no code.
+const TEXTS: [&[u8]; 6] = [b".json", b".txt", b".md", b".yaml", b".rsp", b".xml"];
+
 impl Language {
+    /// Returns the language of a source in a program of this format; none if the file is no code.
+    pub(super) fn of_source(format: Format, path: &[u8]) -> Option<Self> {
+        if TEXTS.iter().any(|end| path.to_ascii_lowercase().ends_with(end)) {
+            return None;
+        }
+        match format {
+            Format::MetalLibrary | Format::MetalUniversal | Format::Bitcode => Some(Self::Metal),
+            Format::DxContainer | Format::Direct3d9 => Some(Self::Hlsl),
+            _ => None,
+        }
+    }
+
     /// Returns whether a word is neither a name nor a type.
     pub(super) fn is_keyword(self, word: &str) -> bool {
         match self {

@@ -74,7 +74,10 @@ pub(super) fn print(parsed: &Parsed<'_>, table: &Table, item: Option<&Piece>, pa
     let mut found = Vec::new();
     if let Some(name) = pane.strip_prefix(SOURCE) {
         let file = source(parsed, item, name)?;
-        put_text(&file.data, None, &mut recorder);
+        match Language::of_source(parsed.format.format, &file.path) {
+            Some(language) => put_source(&file.data, language, &mut recorder),
+            None => put_text(&file.data, None, &mut recorder),
+        }
     } else if let (Some(item), "tags") = (item, pane) {
         tags(parsed, item, &mut recorder)?;
     } else if item.map_or(table.panes(), |item| item.panes).contains(&pane) {
@@ -288,6 +291,17 @@ fn decompiled(
 
 fn ptx_lines(ptx: &Ptx<'_>, sink: &mut dyn TokenSink) {
     put_text(ptx.text(), Some(ptx.file().base()), sink);
+}
+
+/// Puts a source with the colours of its language.
+fn put_source(text: &[u8], language: Language, recorder: &mut Recorder) {
+    let mut code = CodeText::of_source(language, recorder);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let parts: Vec<String> = line.split(|byte| *byte == b'\t').map(shown_line).collect();
+        code.line(&parts.join("\t"));
+    }
 }
 
 /// Puts text as it is. Each line has its range of bytes if `base`, the offset of the first byte, is given.
