@@ -571,14 +571,14 @@ class App {
     return (this.twoColumns && inSecond ? this.second : this.first).listing;
   }
 
-  async rename() {
+  rename() {
     const listing = this.activeListing;
     const shown = listing.nameAtCursor();
     if (!['c', 'hlsl', 'metal'].includes(listing.subject?.pane ?? '') || shown === null) {
       return this.frame.say('Select a name in decompiled text first: click it, or use ← and → within a line.');
     }
     if (this.api.name === 'inline') return this.frame.say('Notes are not available in reports. Use unshade explore.');
-    askRename({ notes: this.notes, name: this.functionName, shown, text: await listing.text(), say: (text) => this.frame.say(text) });
+    askRename({ notes: this.notes, name: this.functionName, shown, text: () => listing.text(), say: (text) => this.frame.say(text) });
   }
 
   comment() {

@@ -15,16 +15,16 @@ import { problem } from './rows.js';
  * @param {Notes} options.notes
  * @param {string | null} options.name of the function
  * @param {string} options.shown the name as it is shown
- * @param {string} options.text the listing as it is shown
+ * @param {() => Promise<string>} options.text returns the listing as it is shown
  * @param {(text: string) => void} options.say
  */
 export function askRename({ notes, name, shown, text, say }) {
   const names = notes.of(name)?.names ?? {};
   const old = Object.keys(names).find((old) => names[old] === shown) ?? shown;
   askName({ title: `Rename ${shown}`, label: 'New name', value: shown, button: 'Rename', apply: async (renamed) => {
-    const reason = renamed === old ? '' : whyNot(shown, renamed, text);
-    if (reason) return h('p', { class: 'problem-message' }, reason);
     try {
+      const reason = renamed === old ? '' : whyNot(shown, renamed, await text());
+      if (reason) return h('p', { class: 'problem-message' }, reason);
       await notes.set(name, 'names', old, renamed === old ? '' : renamed);
       say(`${shown} is ${renamed} now`);
       return null;

@@ -61,7 +61,7 @@ const PICTURES = [
     async prepare(page) {
       await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
       await page.keyboard.press('e');
-      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').getByRole('button', { name: /^Code of/ }).click();
       await page.getByRole('dialog').locator('textarea').waitFor();
       await page.keyboard.type('        /*0010*/                   S2R R0, SR_TID.W;');
       await page.keyboard.press('Control+Enter');
@@ -74,12 +74,12 @@ const PICTURES = [
     async prepare(page) {
       await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
       await page.keyboard.press('e');
-      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').getByRole('button', { name: /^Code of/ }).click();
       await page.getByRole('dialog').locator('textarea').waitFor();
       await page.keyboard.type('        /*0010*/                   S2R R0, SR_TID.Y;');
       await page.keyboard.press('Control+Enter');
       await page.locator('.edit-banner').getByRole('button', { name: 'Differences' }).click();
-      await page.locator('.compare').getByText('changed').first().waitFor();
+      await page.locator('.compare .changed', { hasText: 'SR_TID.Y' }).first().waitFor();
     },
   },
   {

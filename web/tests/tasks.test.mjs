@@ -140,7 +140,7 @@ test('6: compare two builds', async () => {
   await person.click(page.getByRole('treeitem', { name: 'second.cubin' }));
   await titled(page, 'second.cubin');
   await person.press('c');
-  await page.locator('.compare').getByText('changed').first().waitFor();
+  await page.locator('.compare .changed').first().waitFor();
   person.done('compare two builds');
   await close();
 });
