@@ -13,6 +13,14 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+extern crate alloc;
+
+mod base64;
+mod bundle;
+
+pub use base64::push_base64;
+pub use bundle::bundle;
+
 /// A file of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageFile {
@@ -45,9 +53,11 @@ pub static FILES: &[PageFile] = files![
     "dialogs.js",
     "dom.js",
     "drop.js",
+    "embed.js",
     "facts.js",
     "files.js",
     "frame.js",
+    "from-disk.js",
     "graph.js",
     "hex.js",
     "index.html",
@@ -56,6 +66,7 @@ pub static FILES: &[PageFile] = files![
     "list.js",
     "listing.js",
     "notice.js",
+    "offline.js",
     "outline.js",
     "packed.js",
     "pages.js",
@@ -65,6 +76,7 @@ pub static FILES: &[PageFile] = files![
     "report.js",
     "rows.js",
     "search.js",
+    "service.js",
     "splitter.js",
     "store.js",
     "theme.js",
