@@ -37,6 +37,7 @@ export class Embedding {
     this.origin = null;
     /** An editor's interface, in place of a window. */
     this.editor = /** @type {any} */ (window).acquireVsCodeApi?.() ?? null;
+    if (this.editor) followTheme();
     /** Requests are handled one after the other. @type {Promise<void>} */
     this.queue = Promise.resolve();
     window.addEventListener('message', (event) => this.#received(event));
@@ -128,4 +129,14 @@ export class Embedding {
     else if (this.origin !== null) window.parent.postMessage(message, this.origin === 'null' ? '*' : this.origin);
     else if (type === 'ready') window.parent.postMessage(message, '*');
   }
+}
+
+/** Uses the colours of the editor, which names its theme in an attribute of the body and may change it. */
+function followTheme() {
+  const apply = () => {
+    const kind = document.body.dataset.vscodeThemeKind;
+    if (kind) document.documentElement.dataset.theme = ['vscode-light', 'vscode-high-contrast-light'].includes(kind) ? 'light' : 'dark';
+  };
+  new MutationObserver(apply).observe(document.body, { attributeFilter: ['data-vscode-theme-kind'] });
+  apply();
 }

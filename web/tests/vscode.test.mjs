@@ -6,16 +6,14 @@
  */
 
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync, statSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import Module from 'node:module';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import Module, { createRequire } from 'node:module';
 import { basename, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import { end, fixture, openPage, scratch } from './harness.mjs';
 import { serveStatic } from './static.mjs';
-import { writeFileSync } from 'node:fs';
 
 after(end);
 
@@ -135,6 +133,11 @@ for (const [what, name, language, words] of FILES) {
     await page.locator('.column-first .line .code', { hasText: /./ }).first().waitFor();
     await page.locator('.column-first .tab', { hasText: new RegExp(`^${language}$`) }).click();
     await page.locator('.column-first .line .code', { hasText: words }).first().waitFor();
+    // The page has the colours of the editor.
+    for (const [kind, theme] of [['vscode-dark', 'dark'], ['vscode-high-contrast-light', 'light'], ['vscode-high-contrast', 'dark']]) {
+      await page.evaluate((kind) => void (document.body.dataset.vscodeThemeKind = kind), kind);
+      await page.locator(`html[data-theme=${theme}]`).waitFor({ state: 'attached' });
+    }
     assert.deepEqual(errors, []);
     assert.ok(messages.some(({ type }) => type === 'selected'));
     assert.deepEqual(webview.options.localResourceRoots.map(String), [`file://${join(FOLDER, 'page')}`]);
