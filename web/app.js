@@ -6,21 +6,23 @@ import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js
 import { baseName, count, h, hex, plural, size } from './dom.js';
 import { listenForFiles } from './drop.js';
 import { Editing } from './editing.js';
+import { Embedding, isEmbedded } from './embed.js';
 import { FileTree } from './files.js';
-import { Frame, NARROW } from './frame.js';
+import { Frame } from './frame.js';
 import { asNumbers, HexView } from './hex.js';
 import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
 import { Notes } from './notes.js';
 import { askComment, askRename, showNotes } from './notes_dialog.js';
 import { tellRestart } from './notice.js';
+import { keepOffline } from './offline.js';
 import { Outline } from './outline.js';
 import { remember } from './recent.js';
 import { fetchLinked, linkedAddress } from './remote.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
 import { openSearch } from './search.js';
 import { Store } from './store.js';
-import { keep, kept, nextTheme, restoreTheme } from './theme.js';
+import { keep, kept, NARROW, nextTheme, restoreTheme } from './theme.js';
 import { connect } from './transport.js';
 import { examples, welcomePanel } from './welcome.js';
 
@@ -117,6 +119,8 @@ class App {
     });
     listenForFiles((files) => this.open(files));
     listen(this.keys);
+    if (api.name === 'worker') keepOffline((files) => this.open(files));
+    this.isEmbedded = api.name === 'worker' && isEmbedded();
     this.arrange();
   }
 
@@ -166,6 +170,14 @@ class App {
     performance.mark('unshade:ready');
     this.store.start();
     if (this.state.file === null && first) this.store.go({ file: first.name }, { replace: true });
+    if (this.isEmbedded) {
+      new Embedding({ api: this.api, store: this.store, open: async (file, name) => {
+        const [added] = await this.open([{ file, name }], (error) => {
+          throw error;
+        });
+        return { name: added.name, number: added.file };
+      } });
+    }
     await this.openLinked();
   }
 
@@ -244,7 +256,7 @@ class App {
         const overview = await waiting(this.first.panel, `Opening ${baseName(entry.name)}…`, controller, promise);
         if (this.file !== entry) return;
         this.overview = overview;
-        if (this.api.opens) remember(entry.name);
+        if (this.api.opens && !this.isEmbedded) remember(entry.name);
       }
       this.showing = this.show(origin);
       await this.showing;
@@ -475,6 +487,7 @@ class App {
     this.frame.showDiagnostics([]);
     this.frame.where();
     this.frame.head('', '');
+    if (document.documentElement.dataset.waits !== undefined) return this.first.empty('Waiting for the editor to send the file.');
     const known = this.api.name === 'worker' ? await examples() : [];
     if (this.file) return;
     this.first.empty('');
@@ -488,29 +501,34 @@ class App {
 
   // User actions.
 
-  /** @param {import('./drop.js').Opened[]} opened */
-  async open(opened) {
-    const files = [...this.files.files];
-    let first = '';
+  /**
+   * @param {import('./drop.js').Opened[]} opened
+   * @param {(error: unknown) => void} [onerror]
+   * @returns {Promise<import('./protocol.js').FileEntry[]>} the files that could be opened
+   */
+  async open(opened, onerror = (error) => this.fail(error)) {
+    /** @type {import('./protocol.js').FileEntry[]} */
+    const added = [];
     for (const { file, name, handle } of opened) {
       try {
         this.frame.say(`Opening ${name}…`);
         const number = await this.api.open(file, name);
-        const unique = files.some((other) => other.name === name) ? `${name} (${number})` : name;
-        files.push({ file: number, name: unique, size: file.size, opened: true });
-        first ||= unique;
-        remember(unique, handle);
+        const unique = [...this.files.files, ...added].some((other) => other.name === name) ? `${name} (${number})` : name;
+        added.push({ file: number, name: unique, size: file.size, opened: true });
+        if (!this.isEmbedded) remember(unique, handle);
       } catch (error) {
-        this.fail(error);
+        this.frame.sayNoMore();
+        onerror(error);
       }
     }
-    if (!first) return this.frame.sayNoMore();
+    if (added.length === 0) return [];
     const waited = this.state.file !== null && this.file === null;
-    this.files.set(files);
+    this.files.set([...this.files.files, ...added]);
     this.frame.say(`${plural(opened.length, 'file')} opened`);
     // A link was followed before its file was open: show its target.
     if (waited && this.file) this.follow(this.state, this.state, undefined);
-    else this.store.go({ file: first });
+    else this.store.go({ file: added[0].name });
+    return added;
   }
 
   openFiles() {

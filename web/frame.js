@@ -4,15 +4,13 @@ import { append, byId, fill, h, icon, iconButton, plural } from './dom.js';
 import { showFindings } from './facts.js';
 import { nothing } from './rows.js';
 import { splitter } from './splitter.js';
+import { NARROW } from './theme.js';
 
 /** @typedef {import('./protocol.js').Finding} Finding */
 /** @typedef {{name: Parameters<typeof iconButton>[0], label: string, key: string, run: () => void}} Tool */
 
 /** Milliseconds until a message disappears. Errors stay, and so does what ends with `…` until it is done. */
 const STATUS_TIME = 8000;
-
-/** Below this width the sidebar is a drawer. */
-export const NARROW = window.matchMedia('(max-width: 759px)');
 
 export class Frame {
   /**

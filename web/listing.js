@@ -4,10 +4,10 @@
  */
 
 import { count, h, plural } from './dom.js';
-import { NARROW } from './frame.js';
 import { annotated } from './notes.js';
 import { Pages } from './pages.js';
 import { aborted, nothing, problem, RowBox, waiting } from './rows.js';
+import { NARROW } from './theme.js';
 
 /** @typedef {import('./protocol.js').Line} Line */
 /** @typedef {import('./protocol.js').Token} Token */

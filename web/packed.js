@@ -6,7 +6,7 @@
  */
 
 /** The modules and tables that the worker needs. */
-const NAMES = ['unshade_web_bg.wasm', 'unshade_web_decompiler_bg.wasm', 'sm_30.bin', 'sm_50.bin', 'sm_70.bin'];
+const NAMES = ['unshade_web_bg.wasm', 'unshade_web_decompiler_bg.wasm', 'unshade_web_editor_bg.wasm', 'sm_30.bin', 'sm_50.bin', 'sm_70.bin'];
 
 /** Returns whether the page has packed files. */
 export function isPacked() {

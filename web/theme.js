@@ -1,4 +1,7 @@
-/** Light, dark or system colours. The choice is stored in the browser. */
+/** Light, dark or system colours, stored in the browser; and the width of the window. */
+
+/** Below this width the sidebar is a drawer. */
+export const NARROW = window.matchMedia('(max-width: 759px)');
 
 const CHOICES = /** @type {const} */ (['auto', 'light', 'dark']);
 const KEY = 'unshade.theme';

@@ -212,7 +212,8 @@ async function packedWorker() {
   const [script, ...files] = await Promise.all(['worker.js', ...packedNames()].map(packedFile));
   const address = URL.createObjectURL(new Blob([script], { type: 'text/javascript' }));
   const worker = new Worker(address);
-  URL.revokeObjectURL(address);
+  // Some browsers read it later.
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
   const parts = Object.fromEntries(packedNames().map((name, k) => [name, files[k]]));
   worker.postMessage({ parts }, files);
   return worker;

@@ -1,20 +1,22 @@
 /** The panel shown when no file is open: how to open one, or which file the address needs. */
 
-import { baseName, h } from './dom.js';
+import { baseName, h, size } from './dom.js';
 import { chooseFiles } from './drop.js';
+import { isPacked, packedFile } from './packed.js';
 import { recentFiles, reopen } from './recent.js';
 import { nothing, problem } from './rows.js';
 
 /** @typedef {import('./drop.js').Opened} Opened */
 
+/** @typedef {{name: string, format: string, description: string, size: number}} Example */
+
 /**
  * Returns the examples shipped with the page, if any.
- * @returns {Promise<{name: string, description: string}[]>}
+ * @returns {Promise<Example[]>}
  */
 export async function examples() {
   try {
-    const response = await fetch('examples/index.json');
-    return response.ok ? await response.json() : [];
+    return JSON.parse(await (await exampleFile('index.json')).text());
   } catch {
     return [];
   }
@@ -25,9 +27,18 @@ export async function examples() {
  * @returns {Promise<Opened>}
  */
 async function example(name) {
+  return { name, file: new File([await exampleFile(name)], name) };
+}
+
+/**
+ * @param {string} name
+ * @returns {Promise<Blob>}
+ */
+async function exampleFile(name) {
+  if (isPacked()) return new Blob([await packedFile(`examples/${name}`)]);
   const response = await fetch(`examples/${encodeURIComponent(name)}`);
   if (!response.ok) throw new Error(`${name} could not be fetched`);
-  return { name, file: new File([await response.blob()], name) };
+  return response.blob();
 }
 
 /**
@@ -62,11 +73,25 @@ export function recentList(onfiles, onerror) {
 }
 
 /**
+ * Creates a card for each example: its format and size, and what it shows.
+ * @param {Example[]} examples
+ * @param {(files: Opened[]) => void} onfiles
+ * @param {(error: unknown) => void} onerror
+ */
+function gallery(examples, onfiles, onerror) {
+  return h('section', { class: 'examples', 'aria-label': 'Examples' }, h('h3', {}, 'Or try an example'),
+    h('ul', { class: 'gallery' }, ...examples.map(({ name, format, description, size: bytes }) => h('li', {},
+      h('button', { type: 'button', class: 'example', onclick: () => example(name).then((file) => onfiles([file])).catch(onerror) },
+        h('span', { class: 'example-format' }, h('strong', {}, format), h('span', { class: 'muted' }, size(bytes))),
+        h('span', {}, description), h('span', { class: 'muted mono example-name' }, name))))));
+}
+
+/**
  * @param {object} options
  * @param {string | null} options.wanted the file named in the address
  * @param {boolean} options.opens whether the page can open files
  * @param {import('./protocol.js').FileEntry[]} options.files
- * @param {{name: string, description: string}[]} options.examples
+ * @param {Example[]} options.examples
  * @param {unknown} options.error
  * @param {(files: Opened[]) => void} options.onfiles
  * @param {(name: string) => void} options.onchoose
@@ -83,8 +108,6 @@ export function welcomePanel({ wanted, opens, files, examples, error, onfiles, o
     files.length > 0 && h('ul', { class: 'recent' }, ...files.slice(0, 50).map(({ name }) =>
       h('li', {}, h('button', { type: 'button', class: 'link', onclick: () => onchoose(name) }, name)))),
     !opens && files.length === 0 && error === undefined && nothing('No files here.', h('code', {}, 'unshade explore FILE')),
-    examples.length > 0 && h('div', { class: 'examples' }, h('h3', {}, 'Or try'), ...examples.map(({ name, description }) =>
-      h('button', { type: 'button', class: 'example', onclick: () => example(name).then((file) => onfiles([file])).catch(onerror) },
-        h('strong', {}, name), h('span', { class: 'muted' }, description)))),
+    examples.length > 0 && gallery(examples, onfiles, onerror),
     opens && recentList(onfiles, onerror));
 }

@@ -13,6 +13,14 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+extern crate alloc;
+
+mod base64;
+mod bundle;
+
+pub use base64::push_base64;
+pub use bundle::bundle;
+
 /// A file of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageFile {
@@ -47,10 +55,12 @@ pub static FILES: &[PageFile] = files![
     "drop.js",
     "edit_dialogs.js",
     "editing.js",
+    "embed.js",
     "facts.js",
     "files.js",
     "found.js",
     "frame.js",
+    "from-disk.js",
     "graph.js",
     "hex.js",
     "index.html",
@@ -61,6 +71,7 @@ pub static FILES: &[PageFile] = files![
     "notes.js",
     "notes_dialog.js",
     "notice.js",
+    "offline.js",
     "outline.js",
     "packed.js",
     "pages.js",
@@ -70,6 +81,7 @@ pub static FILES: &[PageFile] = files![
     "report.js",
     "rows.js",
     "search.js",
+    "service.js",
     "splitter.js",
     "steps.js",
     "store.js",

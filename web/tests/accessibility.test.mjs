@@ -10,6 +10,7 @@ import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 
 import { end, fixture, IS_STATIC, litBytes, made, openPage, titled } from './harness.mjs';
+import { serveStatic } from './static.mjs';
 
 after(end);
 
@@ -62,8 +63,8 @@ const STATES = [
     await page.keyboard.press('u');
     await page.getByRole('treeitem').nth(2).waitFor();
   }, leave: (page) => page.keyboard.press('u') },
-  { name: 'raw', hash: '#file=vertex_fragment.metallib&item=0&pane=raw', enter: (page) => line(page).waitFor() },
-  { name: 'Metal', hash: '#file=vertex_fragment.metallib&item=0&pane=metal&side=assembly', enter: (page) => line(page).waitFor() },
+  { name: 'raw', hash: '#file=vertex_fragment.metallib&item=0&pane=raw', enter: (page) => page.locator('.column-first .tab[aria-selected=true]', { hasText: 'Raw' }).waitFor() },
+  { name: 'Metal', hash: '#file=vertex_fragment.metallib&item=0&pane=metal&side=assembly', enter: (page) => page.locator('.column-first .t-attribute', { hasText: 'metal_stdlib' }).waitFor() },
   { name: 'facts', hash: '#file=vertex_fragment.metallib&item=0&pane=facts', enter: (page) => page.locator('.column-first .card').first().waitFor() },
   { name: 'graph', hash: '#file=vertex_fragment.metallib&item=0&pane=graph', enter: (page) => page.locator('.column-first .block').first().waitFor() },
   { name: 'a selected block', enter: (page) => page.locator('.column-first .block').first().click() },
@@ -82,7 +83,7 @@ const STATES = [
     await page.keyboard.press('i');
     await page.locator('.bits tr').first().waitFor();
   }, leave: escape },
-  { name: 'C', hash: '#file=calls_sm_35.cubin&item=3&pane=c', enter: (page) => line(page).waitFor() },
+  { name: 'C', hash: '#file=calls_sm_35.cubin&item=3&pane=c', enter: (page) => page.locator('.column-first .line .code', { hasText: '__global__' }).waitFor() },
   { name: 'diagnostics of a damaged file', hash: '#file=damaged.metallib', enter: async (page) => {
     await page.locator('#diagnostics-toggle', { hasText: /[1-9]/ }).click();
     await page.locator('.finding').first().waitFor();
@@ -166,6 +167,39 @@ for (const dark of [false, true]) {
     await page.locator('.welcome-panel').waitFor();
     const faults = await complaints(page, 'welcome');
     await close();
+    assert.deepEqual(faults, []);
+  });
+}
+
+for (const dark of [false, true]) {
+  test(`axe in states of the static page, ${dark ? 'dark' : 'light'}`, { skip: !IS_STATIC && 'only the static page has them' }, async () => {
+    /** @type {string[]} */
+    const faults = [];
+    const server = await serveStatic({
+      'slow.metallib': () => ({ body: 'MTLB', headers: { 'Content-Length': '5000' }, hold: true }),
+      'unshade_web.js': (original) => `${original}
+        const { handle } = Workspace.prototype;
+        Workspace.prototype.handle = function (request) {
+          if (request.includes('"graph"')) throw new WebAssembly.RuntimeError('unreachable');
+          return handle.call(this, request);
+        };`,
+    });
+    const { page, address, close } = await openPage([], { server, given: false, dark, faults: /404/ });
+    await page.locator('.example').first().waitFor();
+    faults.push(...await complaints(page, 'gallery'));
+    for (const [name, url, ready] of [
+      ['a question', 'https://files.example/a.metallib', '.linked-origin'], ['a failed link', 'none.metallib', '.welcome-panel .problem'], ['a link in progress', 'slow.metallib', '.waiting progress'],
+    ]) {
+      await page.goto(`${address}?url=${encodeURIComponent(url)}`);
+      await page.locator(ready).waitFor();
+      faults.push(...await complaints(page, name));
+    }
+    await page.goto(`${address}?url=examples%2Fvertex_fragment.metallib#file=vertex_fragment.metallib&item=0&pane=graph`);
+    await page.locator('.notice').waitFor();
+    await page.locator('.problem', { hasText: 'crashed' }).waitFor();
+    faults.push(...await complaints(page, 'after a crash'));
+    await close();
+    await server.stop();
     assert.deepEqual(faults, []);
   });
 }

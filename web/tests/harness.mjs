@@ -119,14 +119,15 @@ async function staticServer(folder) {
 /**
  * Opens a window with these files.
  * @param {string[]} files
- * @param {{width?: number, height?: number, dark?: boolean, touch?: boolean, forced?: boolean, still?: boolean, hash?: string, server?: {address: string}, faults?: RegExp, given?: boolean}} [options]
- *   touch: fingers instead of a mouse; forced: the system's colours; still: less motion; faults: console messages that
+ * @param {{width?: number, height?: number, dark?: boolean, offline?: boolean, touch?: boolean, forced?: boolean, still?: boolean, hash?: string, server?: {address: string}, faults?: RegExp, given?: boolean}} [options]
+ *   offline: whether the static page may install its service worker; touch: fingers instead of a mouse; forced: the system's colours; still: less motion; faults: console messages that
  *   the test provokes; given: whether the static page gets the files
  */
-export async function openPage(files, { width = 1400, height = 860, dark = false, touch = false, forced = false, still = false, hash = '', server, faults, given = true } = {}) {
+export async function openPage(files, { width = 1400, height = 860, dark = false, offline = false, touch = false, forced = false, still = false, hash = '', server, faults, given = true } = {}) {
   const { address } = server ?? await serve(files);
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', acceptDownloads: true,
-    ...(touch ? { hasTouch: true, isMobile: true } : {}), forcedColors: forced ? 'active' : 'none', reducedMotion: still ? 'reduce' : 'no-preference' });
+    ...(touch ? { hasTouch: true, isMobile: true } : {}), forcedColors: forced ? 'active' : 'none', reducedMotion: still ? 'reduce' : 'no-preference',
+    serviceWorkers: offline ? 'allow' : 'block' });
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => {});
   // Playwright can answer the file chooser of an input, but not the picker for handles; the test for handles replaces it.
   await context.addInitScript(() => void delete (/** @type {any} */ (window).showOpenFilePicker));
@@ -140,7 +141,7 @@ export async function openPage(files, { width = 1400, height = 860, dark = false
   const asked = [];
   page.on('request', (request) => asked.push(request.url()));
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type()) && !faults?.test(message.text())) complaints.push(message.text());
+    if (['error', 'warning'].includes(message.type()) && !faults?.test(message.text()) && !message.text().includes('blocked by Playwright')) complaints.push(message.text());
   });
   page.on('pageerror', (error) => complaints.push(error.stack ?? error.message));
   await page.goto(address + hash);

@@ -485,7 +485,7 @@ test('files are dropped, pasted, chosen as a folder, and opened again later', as
 
 test('examples open directly', { skip: !IS_STATIC }, async () => {
   const { page, close } = await openPage([], { given: false });
-  await page.locator('.example', { hasText: 'CUDA' }).click();
+  await page.locator('.example', { hasText: 'calls_sm_35' }).click();
   await page.locator('.functions .row').first().click();
   await page.locator('.column-first .line').first().waitFor();
   await close();

@@ -54,6 +54,8 @@ export async function serveStatic(changes = {}, folder = PAGE) {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
+  // A test that fails does not stop it.
+  server.unref();
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
   return {
     address: `http://127.0.0.1:${port}/`,

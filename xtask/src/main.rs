@@ -20,6 +20,7 @@ mod loader_files;
 mod nvdisasm;
 mod package;
 mod package_files;
+mod page;
 mod protocol;
 // On other systems the omitted commands leave some functions unused.
 #[cfg_attr(not(unix), allow(dead_code))]

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use crate::{codegen, sh};
+use crate::{codegen, page, sh};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -89,13 +89,25 @@ const MODULES: [&str; 3] = ["unshade-web", "unshade-web-decompiler", "unshade-we
 /// Maximum size of a module after gzip, the download size.
 const MAX_PACKED: u64 = 1_400_000;
 
-/// Example files of our own for visitors without files, with descriptions for the page.
-const EXAMPLES: [(&str, &str); 5] = [
-    ("metallib/vertex_fragment.metallib", "a Metal library"),
-    ("metallib/sources_hsrc.metallib", "a Metal library with its source"),
-    ("dxcontainer/pixel_1_6.dxbc", "DXIL"),
-    ("dxcontainer/fxc_ps_5_1.dxbc", "Direct3D bytecode"),
-    ("nvidia/calls_sm_35.cubin", "CUDA"),
+/// Example files of our own for visitors without files, with their formats and what they show.
+const EXAMPLES: [(&str, &str, &str); 9] = [
+    (
+        "metallib/vertex_fragment.metallib",
+        "Metal library",
+        "A vertex and a fragment function: AIR, and the Metal that it was decompiled to",
+    ),
+    ("metallib/sources_hsrc.metallib", "Metal library", "A kernel with its source files inside"),
+    ("air/reduce.bc", "LLVM bitcode", "A reduction on threadgroups, with its loop in the graph"),
+    ("dxcontainer/pixel_1_6.dxbc", "DXIL", "A pixel shader with signatures, and its HLSL"),
+    ("dxcontainer/work_graph.dxbc", "DXIL", "A library with the nodes of a work graph"),
+    ("dxcontainer/fxc_ps_5_1.dxbc", "Direct3D bytecode", "Shader model 5.1 with all kinds of resources"),
+    (
+        "nvidia/calls_sm_35.cubin",
+        "CUDA",
+        "A kernel that calls functions: C beside the instructions of each line",
+    ),
+    ("nvidia/volta/shared_sm_75.cubin", "CUDA", "Shared memory on Turing, with the bits of each instruction"),
+    ("nvidia/zstandard_13_5.fatbin", "CUDA fat binary", "Machine code and PTX for several chips, compressed"),
 ];
 
 /// Options of `cargo xtask web`.
@@ -108,6 +120,15 @@ pub(crate) struct Args {
     /// The folder to write to [default: page, in the build folder].
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Take the modules from an earlier build in this folder, and only renew the page.
+    #[arg(long, value_name = "DIR")]
+    modules: Option<PathBuf>,
+    /// Also write the page as one file, unshade.html beside the folder, which runs from disk.
+    #[arg(long)]
+    single_file: bool,
+    /// Also copy the page to the extension for VS Code, web/vscode.
+    #[arg(long)]
+    vscode: bool,
 }
 
 /// Builds the modules and the page.
@@ -115,21 +136,24 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let build = sh::target();
     let output = args.output.clone().unwrap_or_else(|| build.join("page"));
     fs::create_dir_all(&output).with_context(|| output.display().to_string())?;
-    compile()?;
-    let bindgen = wasm_bindgen(&build)?;
     let modules = MODULES.map(|name| name.replace('-', "_"));
-    for name in &modules {
-        let module = build.join(TARGET).join(format!("web/{name}.wasm"));
-        let mut command = Command::new(&bindgen);
-        command.args(["--target", "web", "--no-typescript", "--remove-producers-section"]);
-        command.arg("--out-dir").arg(&output).arg(&module);
-        sh::capture(&mut command)?;
-        optimize(&output.join(format!("{name}_bg.wasm")), &build.join("tools/binaryen"))?;
+    match &args.modules {
+        Some(folder) => copy_modules(folder, &output, &modules)?,
+        None => build_modules(&build, &output, &modules)?,
     }
     copy_page(&output)?;
     copy_examples(&output.join("examples"))?;
     let tables = write_tables(&output)?;
+    page::add_static(&output)?;
     println!("{}", output.display());
+    if args.single_file {
+        let (path, text) = (output.with_file_name("unshade.html"), page::single_file(&output)?);
+        fs::write(&path, &text).with_context(|| path.display().to_string())?;
+        println!("{}: {} bytes", path.display(), text.len());
+    }
+    if args.vscode {
+        page::copy_to_extension(&output, &sh::root().join("web/vscode"))?;
+    }
     for name in &modules {
         let bytes = fs::read(output.join(format!("{name}_bg.wasm")))?;
         let packed = packed_size(&bytes)?;
@@ -137,6 +161,30 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         ensure!(packed <= MAX_PACKED, "{name} has {packed} bytes after gzip, more than {MAX_PACKED}");
     }
     println!("tables of NVIDIA chips, loaded when a file needs them: {tables} bytes after gzip");
+    Ok(())
+}
+
+/// Copies modules from an earlier build.
+fn copy_modules(from: &Path, output: &Path, modules: &[String]) -> Result<()> {
+    for name in modules.iter().flat_map(|name| [format!("{name}.js"), format!("{name}_bg.wasm")]) {
+        let bytes = fs::read(from.join(&name)).with_context(|| from.join(&name).display().to_string())?;
+        fs::write(output.join(&name), bytes)?;
+    }
+    Ok(())
+}
+
+/// Builds the modules.
+fn build_modules(build: &Path, output: &Path, modules: &[String]) -> Result<()> {
+    compile()?;
+    let bindgen = wasm_bindgen(build)?;
+    for name in modules {
+        let module = build.join(TARGET).join(format!("web/{name}.wasm"));
+        let mut command = Command::new(&bindgen);
+        command.args(["--target", "web", "--no-typescript", "--remove-producers-section"]);
+        command.arg("--out-dir").arg(output).arg(&module);
+        sh::capture(&mut command)?;
+        optimize(&output.join(format!("{name}_bg.wasm")), &build.join("tools/binaryen"))?;
+    }
     Ok(())
 }
 
@@ -257,12 +305,14 @@ fn copy_page(output: &Path) -> Result<()> {
 fn copy_examples(output: &Path) -> Result<()> {
     fs::create_dir_all(output)?;
     let mut list = Vec::new();
-    for (path, description) in EXAMPLES {
+    for (path, format, description) in EXAMPLES {
         let name = path.rsplit('/').next().unwrap_or(path);
-        fs::copy(sh::root().join("tests/fixtures").join(path), output.join(name)).context(path)?;
-        list.push(format!("{{\"name\":{name:?},\"description\":{description:?}}}"));
+        let size = fs::copy(sh::root().join("tests/fixtures").join(path), output.join(name)).context(path)?;
+        list.push(
+            serde_json::json!({ "name": name, "format": format, "description": description, "size": size }),
+        );
     }
-    fs::write(output.join("index.json"), format!("[{}]\n", list.join(",")))?;
+    fs::write(output.join("index.json"), serde_json::to_string(&list)?)?;
     Ok(())
 }
 

@@ -14,10 +14,10 @@ use crate::output::write_text;
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use unshade::query::{Fault, Report};
+use unshade_page::push_base64;
 
 /// The entry module.
 const FIRST: &str = "app.js";
@@ -91,65 +91,7 @@ fn text(name: &str) -> Result<String> {
 
 /// Returns all modules of the page as one script.
 fn script() -> Result<String> {
-    let mut script = String::new();
-    add_module(FIRST, &mut BTreeSet::new(), &mut Vec::new(), &mut script)?;
-    Ok(script)
-}
-
-/// Appends a module after those that it imports.
-fn add_module(
-    name: &str,
-    done: &mut BTreeSet<String>,
-    open: &mut Vec<String>,
-    script: &mut String,
-) -> Result<()> {
-    if done.contains(name) {
-        return Ok(());
-    }
-    if open.iter().any(|other| other == name) {
-        bail!("{name} imports itself, by way of {}", open.join(", "));
-    }
-    open.push(name.to_owned());
-    let text = text(name)?;
-    let (mut body, mut exports) = (String::new(), Vec::new());
-    for line in text.lines() {
-        if let Some((names, from)) = import(line) {
-            add_module(from, done, open, script)?;
-            writeln!(body, "const {{{}}} = {};", names.replace(" as ", ": "), variable(from))?;
-        } else if let Some(rest) = line.strip_prefix("export ") {
-            exports.extend(exported(rest));
-            writeln!(body, "{rest}")?;
-        } else {
-            writeln!(body, "{line}")?;
-        }
-    }
-    writeln!(
-        script,
-        "const {} = (() => {{\n{body}return {{ {} }};\n}})();",
-        variable(name),
-        exports.join(", ")
-    )?;
-    open.pop();
-    done.insert(name.to_owned());
-    Ok(())
-}
-
-/// Returns the names and the file of `import { names } from './file';`.
-fn import(line: &str) -> Option<(&str, &str)> {
-    let (names, from) = line.strip_prefix("import {")?.split_once("} from './")?;
-    Some((names.trim(), from.strip_suffix("';")?))
-}
-
-/// Returns the exported name of a line that begins with `export`.
-fn exported(rest: &str) -> Option<&str> {
-    let rest = rest.strip_prefix("async ").unwrap_or(rest);
-    let name = ["function ", "class ", "const "].iter().find_map(|word| rest.strip_prefix(word))?;
-    name.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').next()
-}
-
-/// Returns the variable that holds a module's exports.
-fn variable(module: &str) -> String {
-    format!("of_{}", module.trim_end_matches(".js"))
+    unshade_page::bundle(FIRST, &|name| text(name).ok()).map_err(|error| anyhow!(error))
 }
 
 /// Returns the hash of a text for a content security policy.
@@ -157,18 +99,6 @@ fn hash(text: &str) -> String {
     let mut hash = String::from("sha256-");
     push_base64(&mut hash, unshade_sha256::digest(text.as_bytes()).as_ref());
     hash
-}
-
-fn push_base64(out: &mut String, bytes: &[u8]) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for three in bytes.chunks(3) {
-        let number =
-            three.iter().fold(0u32, |number, byte| number << 8 | u32::from(*byte)) << (8 * (3 - three.len()));
-        for place in 0..4 {
-            let digit = DIGITS[(number >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= three.len() { char::from(digit) } else { '=' });
-        }
-    }
 }
 
 #[cfg(test)]
@@ -189,18 +119,6 @@ mod tests {
         assert_eq!(encoded(&[0xfb, 0xff, 0xfe, 0x00]), "+//+AA==");
         // The hash of the empty text, as policies write it.
         assert_eq!(hash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
-    }
-
-    #[test]
-    fn modules_stand_in_one_script() {
-        let script = script().unwrap();
-        assert!(!script.lines().any(|line| line.starts_with("import ") || line.starts_with("export ")));
-        let place = |module: &str| script.find(&format!("const {} = (", variable(module))).unwrap();
-        assert!(place("dom.js") < place("rows.js") && place("rows.js") < place("app.js"));
-        assert!(script.contains("\nconst {entity, textOf} = of_listing;\n"));
-        assert_eq!(import("import { a, b as c } from './x.js';"), Some(("a, b as c", "x.js")));
-        assert_eq!(exported("async function one() {"), Some("one"));
-        assert_eq!(exported("{};"), None);
     }
 
     #[test]
