@@ -11,14 +11,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 /// The files with the structs.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     "crates/unshade/src/query/response.rs",
+    "crates/unshade/src/query/relations.rs",
     "crates/unshade/src/query/request.rs",
     "crates/unshade/src/view/finding.rs",
 ];
 
 /// Structs in file order, with their names in the page.
-const TYPES: [(&str, &str); 35] = [
+const TYPES: [(&str, &str); 44] = [
     ("Line", "Line"),
     ("Fault", "ErrorShape"),
     ("FindingView", "Finding"),
@@ -49,11 +50,20 @@ const TYPES: [(&str, &str); 35] = [
     ("GraphBlock", "Block"),
     ("GraphEdge", "Edge"),
     ("GraphLoop", "Loop"),
+    ("GraphInner", "GraphInner"),
     ("GraphAnswer", "Graph"),
+    ("CallEntry", "CallEntry"),
+    ("CallEdge", "CallEdge"),
+    ("CallsAnswer", "CallsPart"),
+    ("FlowNode", "FlowNode"),
+    ("FlowEdge", "FlowEdge"),
+    ("FlowAnswer", "Flow"),
     ("HunkLineEntry", "HunkLine"),
     ("HunkEntry", "Hunk"),
     ("ChangeEntry", "Change"),
     ("CompareAnswer", "Comparison"),
+    ("ItemChange", "ItemChange"),
+    ("ChangesAnswer", "ChangesPart"),
 ];
 
 /// Types of instructions, at the end.
@@ -63,6 +73,9 @@ const BITS: [(&str, &str); 3] =
 /// Fields that the page may omit: it creates errors of its own, and sends requests with defaults.
 const OPTIONAL: [(&str, &str); 4] =
     [("Fault", "path"), ("Filter", "regex"), ("Filter", "has_source"), ("Sort", "descending")];
+
+/// Answers in steps, whose `cursor` is null at the end.
+const STEPS: [&str; 3] = ["SearchAnswer", "CallsAnswer", "ChangesAnswer"];
 
 /// A parsed struct.
 struct Struct {
@@ -108,7 +121,7 @@ fn write_type(one: &Struct, page: &str, out: &mut String) -> Result<()> {
         let (mut ty, mut is_optional) = (field.ty.as_str(), field.is_skipped);
         if let Some(inner) = inner(ty, "Option") {
             ty = inner;
-            is_optional |= one.name != "SearchAnswer";
+            is_optional |= !STEPS.contains(&one.name.as_str());
         }
         is_optional |= OPTIONAL.contains(&(one.name.as_str(), field.name.as_str()));
         let mut shown = match values(field, ty) {

@@ -7,7 +7,7 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | `request`, `response` | the shapes |
+//! | `request`, `response`, `relations` | the shapes |
 //! | `source` | the bytes of a file: resident, or read by ranges when they are needed |
 //! | `rows` | the items of a program as a table |
 //! | `recorder` | printed listings, packed |
@@ -19,7 +19,10 @@
 //! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
+//! | `calls` | which functions call which |
+//! | `flow` | where a value comes from and goes to |
 //! | `compare` | what is different between two items |
+//! | `changes` | which items of two programs are different |
 //! | `bits` | the fields of an instruction's word |
 //! | `extract` | bytes to save |
 //! | `answers` | which question is answered where |
@@ -38,16 +41,20 @@
 
 mod answers;
 mod bits;
+mod calls;
+mod changes;
 mod code_text;
 mod compare;
 mod decompiler;
 mod extract;
 mod facts;
+mod flow;
 mod graph;
 mod language;
 mod listing;
 mod outline;
 mod recorder;
+mod relations;
 mod report;
 mod request;
 mod response;
@@ -61,6 +68,7 @@ pub use decompiler::{
     DecompiledLine, DecompiledText, Decompiler, DecompilerInput, decompile, decompile_json, parse_decompiled,
 };
 pub use extract::Taken;
+pub use relations::*;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;
 pub use response::*;
