@@ -1,7 +1,7 @@
 /** The page: creates its parts and connects them. Selecting bytes in one part highlights them in the others. */
 
 import { BitsTip } from './bits.js';
-import { Column, paneLabel, panesOf } from './column.js';
+import { Column, paneLabel, panesOf, VIEWS } from './column.js';
 import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
 import { baseName, count, h, hex, plural, size } from './dom.js';
 import { listenForFiles } from './drop.js';
@@ -72,6 +72,8 @@ class App {
         this.store.go({ ...(origin === this.first ? { line } : {}), range }, { replace: !jump, origin });
       },
       onrange: (/** @type {Column} */ origin, /** @type {Range} */ range) => select(origin)(range),
+      onitem: (/** @type {number} */ item) => this.store.go({ item }),
+      onpair: (/** @type {number | undefined} */ left, /** @type {number | undefined} */ right) => this.comparePair(left, right),
       onhover: (/** @type {Line} */ line, /** @type {() => HTMLElement | undefined} */ row) => this.showBits(line, row),
       onleave: () => this.tip.hide(),
     };
@@ -214,8 +216,10 @@ class App {
       { group: 'Read', keys: 'i', does: 'show the bits of the selected instruction', run: () => this.instruction() },
       { group: 'Read', keys: '[ ]', does: 'go back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
       { group: 'Do', keys: 'c', does: 'compare: select this function, then another', run: () => this.compare() },
+      { group: 'Read', keys: 'w', does: 'show where the value comes from and where it goes', run: () => this.dataFlow() },
+      { group: 'Read', keys: 'n p', does: 'in a comparison: next and previous difference', run: (event) => this.difference(event.key === 'n' ? 1 : -1) },
       { group: 'Do', keys: 'e', does: 'edit: code, names, fields', run: () => this.edit() },
-      { group: 'Do', keys: 'n', does: 'rename the name in decompiled text', run: () => this.rename() },
+      { group: 'Do', keys: 'n', does: 'rename the name in decompiled text', run: () => (this.first.pane === 'compare' ? this.difference(1) : this.rename()) },
       { group: 'Do', keys: ';', does: 'comment on the line', run: () => this.comment() },
       { group: 'Do', keys: 'N', does: 'all notes: export, import', run: () => this.showNotes() },
       { group: 'Do', keys: 'z Z', does: 'undo and redo an edit', run: (event) => this.editing.step(this.subject.file, event.key === 'z' ? -1 : 1) },
@@ -339,15 +343,15 @@ class App {
   showsListing() {
     const { panes } = this.first;
     const { pane } = this.state;
-    return panes.includes('assembly') && this.hasCode && (!panes.includes(pane) || !['facts', 'graph', 'compare'].includes(pane));
+    return panes.includes('assembly') && this.hasCode && (!panes.includes(pane) || !VIEWS.includes(pane));
   }
 
   /** @param {Facts | null} facts */
   showFirst(facts) {
     const { state } = this;
     const against = this.against();
-    const panes = facts ? panesOf(facts, against !== null, this.hasCode) : this.first.panes;
-    const listing = panes.find((name) => !['facts', 'compare', 'graph'].includes(name));
+    const panes = facts ? panesOf(facts, against !== null, this.hasCode, this.further(facts)) : this.first.panes;
+    const listing = panes.find((name) => !VIEWS.includes(name));
     const pane = panes.includes(state.pane) ? state.pane : this.hasCode && listing || 'facts';
     this.first.offer(panes, pane);
     return this.first.show(this.subject, facts, state.line, against);
@@ -358,7 +362,7 @@ class App {
     const shown = this.twoColumns && this.first.pane !== 'compare';
     this.second.element.hidden = !shown;
     if (!shown || !facts) return;
-    const panes = panesOf(facts, false, this.hasCode);
+    const panes = panesOf(facts, false, this.hasCode, { ...this.further(facts), flow: false });
     const wanted = panes.includes(this.state.side) ? this.state.side : 'facts';
     const pane = wanted !== this.first.pane ? wanted : panes.find((name) => name !== this.first.pane);
     this.second.element.hidden = pane === undefined;
@@ -620,6 +624,44 @@ class App {
     return { entry, program, facts, subject, line: state.line, range: state.range, path: path.some(isNode) ? path.map(({ name }) => name) : [] };
   }
 
+  /**
+   * Shows two items of the compared programs, or the one that only one program has.
+   * @param {number | undefined} left
+   * @param {number | undefined} right
+   */
+  comparePair(left, right) {
+    const [file, program] = (this.state.against ?? '').split('|');
+    if (left !== undefined && right !== undefined) return this.store.go({ item: right, against: [file, program, left].join('|'), pane: 'compare', line: null, range: null });
+    if (right !== undefined) return this.store.go({ item: right, against: null, pane: 'auto', line: null, range: null });
+    this.store.go({ file, program: Number(program) || 0, item: left ?? null, against: null, pane: 'auto', line: null, range: null });
+  }
+
+  /** @param {number} by */
+  difference(by) {
+    if (this.first.pane === 'compare') this.first.comparison.step(by);
+    else this.frame.say('n and p go to the differences of a comparison.');
+  }
+
+  /**
+   * Returns which graphs there are besides that of the control flow.
+   * @param {Facts} facts
+   */
+  further(facts) {
+    const format = this.program?.format ?? '';
+    const calls = this.state.item === null ? ['metallib', 'cubin', 'fatbin', 'bitcode', 'dxcontainer'].includes(format) && (this.program?.items ?? 0) > 0 : facts.panes.includes('assembly');
+    return { calls: calls && this.api.name !== 'inline', flow: this.state.pane === 'flow' };
+  }
+
+  /** Shows the data flow of the selected name, or of the selected line. */
+  dataFlow() {
+    const { listing, pane } = this.first;
+    if (this.api.name === 'inline') return this.frame.say('Reports do not follow values. Use unshade explore.');
+    const line = pane === 'assembly' ? listing.box.active : this.state.line ?? -1;
+    if (line < 0 || this.state.item === null && !this.hasCode) return this.frame.say('Select a line of the assembly first.');
+    this.first.selected = { subject: JSON.stringify(this.subject), line, link: pane === 'assembly' ? listing.entity : null };
+    this.store.go({ pane: 'flow', line });
+  }
+
   search() {
     const { file } = this;
     if (!file) return;
@@ -667,7 +709,7 @@ class App {
     try {
       const { name, blob } = await this.api.bytes({
         query: 'extract', ...subject, what,
-        ...(what === 'listing' && !['facts', 'graph', 'compare'].includes(pane) ? { pane } : {}),
+        ...(what === 'listing' && !VIEWS.includes(pane) ? { pane } : {}),
         ...(what === 'source' && pane.startsWith('source:') ? { name: pane.slice('source:'.length) } : {}),
       });
       this.frame.say(save(name, blob));

@@ -2,9 +2,11 @@
  * A column of the reading pane: tabs, and the contents of the selected one. Wide windows show two columns.
  */
 
+import { CallsView } from './calls.js';
 import { Comparison } from './compare.js';
 import { fill, h } from './dom.js';
 import { showFacts } from './facts.js';
+import { FlowView } from './flow.js';
 import { GraphView } from './graph.js';
 import { Listing } from './listing.js';
 import { nothing } from './rows.js';
@@ -15,8 +17,11 @@ import { nothing } from './rows.js';
 
 /** The labels of panes. */
 const LABELS = /** @type {Record<string, string>} */ ({
-  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
+  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', calls: 'Calls', flow: 'Data flow', compare: 'Compare',
 });
+
+/** Panes that are no listings. */
+export const VIEWS = ['facts', 'graph', 'calls', 'flow', 'compare'];
 
 /** @param {string} pane */
 export function paneLabel(pane) {
@@ -28,9 +33,11 @@ export function paneLabel(pane) {
  * @param {Facts} facts
  * @param {boolean} compared whether a comparison was started
  * @param {boolean} drawn whether it has a control-flow graph
+ * @param {{calls?: boolean, flow?: boolean}} [further] whether functions in it call others, and a value is followed
  */
-export function panesOf(facts, compared, drawn) {
-  const graph = drawn && facts.panes.includes('assembly') ? ['graph'] : [];
+export function panesOf(facts, compared, drawn, { calls = false, flow = false } = {}) {
+  const hasCode = facts.panes.includes('assembly');
+  const graph = [...(drawn && hasCode ? ['graph'] : []), ...(calls ? ['calls'] : []), ...(flow && hasCode ? ['flow'] : [])];
   const sources = facts.panes.filter((pane) => pane.startsWith('source:'));
   const others = facts.panes.filter((pane) => !pane.startsWith('source:'));
   return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph];
@@ -45,11 +52,13 @@ export class Column {
    * @param {(column: Column, line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(column: Column, range: Range) => void} options.onrange
    * @param {(text: string) => void} options.say
+   * @param {(item: number) => void} options.onitem
+   * @param {(left: number | undefined, right: number | undefined) => void} options.onpair
    * @param {(line: import('./protocol.js').Line, row: () => HTMLElement | undefined) => void} options.onhover
    * @param {() => void} options.onleave
    * @param {() => import('./notes.js').FunctionNotes | null} options.notes
    */
-  constructor({ name, api, onpane, onselect, onrange, say, onhover, onleave, notes }) {
+  constructor({ name, api, onpane, onselect, onrange, say, onitem, onpair, onhover, onleave, notes }) {
     this.name = name;
     this.onpane = onpane;
     this.onrange = onrange;
@@ -57,11 +66,15 @@ export class Column {
     this.pane = '';
     /** @type {string[]} */
     this.panes = [];
+    /** The name that was selected last. @type {{subject: string, line: number, link: number | null} | null} */
+    this.selected = null;
     /** The facts currently shown. @type {Facts | null} */
     this.facts = null;
     this.listing = new Listing({ api, say, onhover, onleave, notes, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
-    this.comparison = new Comparison({ api, say });
+    this.calls = new CallsView({ api, say, onitem });
+    this.flow = new FlowView({ api, say, onrange: (range) => onrange(this, range) });
+    this.comparison = new Comparison({ api, say, onpair });
     this.factsView = h('div', { class: 'facts-view' });
     this.message = h('div', { class: 'message-view' });
     this.tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': name });
@@ -100,8 +113,9 @@ export class Column {
    * @returns {Promise<import('./protocol.js').ListingPart | null>}
    */
   async show(subject, facts, line, against) {
-    const view = this.pane === 'facts' ? this.factsView : this.pane === 'graph' ? this.graph.element
-      : this.pane === 'compare' ? this.comparison.element : this.listing.element;
+    /** @type {Record<string, HTMLElement>} */
+    const views = { facts: this.factsView, graph: this.graph.element, calls: this.calls.element, flow: this.flow.element, compare: this.comparison.element };
+    const view = Object.hasOwn(views, this.pane) ? views[this.pane] : this.listing.element;
     if (this.panel.firstChild !== view) {
       this.onleave();
       this.panel.replaceChildren(view);
@@ -115,12 +129,28 @@ export class Column {
       }
     } else if (this.pane === 'graph') {
       await this.graph.show(subject);
+    } else if (this.pane === 'calls') {
+      // Calls are read in many steps; what else is shown does not wait for them.
+      this.calls.show(subject);
+    } else if (this.pane === 'flow') {
+      await this.flow.show(subject, this.valueOf(subject, line));
     } else if (this.pane === 'compare') {
       if (against) await this.comparison.show(against.left, subject, against.names);
     } else {
       return this.listing.show({ ...subject, pane: this.pane }, line);
     }
     return null;
+  }
+
+  /**
+   * Returns the value whose data flow is shown: the name that was selected last, if it is in this line.
+   * @param {Subject} subject
+   * @param {number | null} line
+   */
+  valueOf(subject, line) {
+    const { selected } = this;
+    if (line === null) return null;
+    return { line, link: selected?.line === line && selected.subject === JSON.stringify(subject) ? selected.link : null };
   }
 
   /**

@@ -120,10 +120,10 @@ export class Answers {
     return bytes;
   }
 
-  /** @param {string} place @param {number} index */
+  /** @param {string} place @param {number} [index] */
   #graph(place, index) {
     const graph = this.#recorded(`graph ${place}`);
-    return index === 0 || graph.error ? graph : refuse('Reports have only the graph of the first function of a module.');
+    return index === undefined || index === graph.function || graph.error ? graph : refuse('Reports have only the graph of one function of a module.');
   }
 
   /** @param {string} at @param {any} request */

@@ -39,7 +39,7 @@ test('the module of the static page answers as the library does', { skip: !proce
 });
 
 /** Queries that a report answers differently or not at all. */
-const OWN = new Set(['compare', 'extract']);
+const OWN = new Set(['calls', 'changes', 'compare', 'extract', 'flow']);
 
 test('the answers in a report are those of the library', { skip: !process.env.UNSHADE }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'unshade-report-'));

@@ -45,8 +45,8 @@ test('a layout has no overlaps, and forward edges lead down', () => {
 test('removed and added lines are paired', () => {
   const line = (/** @type {'both' | 'left' | 'right'} */ side) => ({ side, tokens: [] });
   const rows = pair({ left_from: 10, right_from: 20, lines: [line('both'), line('left'), line('left'), line('right'), line('both')] });
-  assert.deepEqual(rows.map(([left, right]) => [left?.number, right?.number]), [[10, 20], [11, 21], [12, undefined], [13, 22]]);
-  assert.deepEqual(rows.map(([left]) => left?.changed), [false, true, true, false]);
+  assert.deepEqual(rows.map(({ left, right }) => [left?.number, right?.number]), [[10, 20], [11, 21], [12, undefined], [13, 22]]);
+  assert.deepEqual(rows.map(({ kind }) => kind), ['same', 'changed', 'removed', 'same']);
 });
 
 test('offsets and lines are parsed', () => {

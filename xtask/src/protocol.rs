@@ -11,9 +11,10 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 /// The files with the structs.
-const SOURCES: [&str; 4] = [
+const SOURCES: &[&str] = &[
     "crates/unshade/src/edit/mod.rs",
     "crates/unshade/src/query/response.rs",
+    "crates/unshade/src/query/relations.rs",
     "crates/unshade/src/query/request.rs",
     "crates/unshade/src/view/finding.rs",
 ];
@@ -51,7 +52,14 @@ const TYPES: &[(&str, &str)] = &[
     ("GraphBlock", "Block"),
     ("GraphEdge", "Edge"),
     ("GraphLoop", "Loop"),
+    ("GraphInner", "GraphInner"),
     ("GraphAnswer", "Graph"),
+    ("CallEntry", "CallEntry"),
+    ("CallEdge", "CallEdge"),
+    ("CallsAnswer", "CallsPart"),
+    ("FlowNode", "FlowNode"),
+    ("FlowEdge", "FlowEdge"),
+    ("FlowAnswer", "Flow"),
     ("HunkLineEntry", "HunkLine"),
     ("HunkEntry", "Hunk"),
     ("ChangeEntry", "Change"),
@@ -61,6 +69,8 @@ const TYPES: &[(&str, &str)] = &[
     ("SaveAnswer", "SaveAnswer"),
     ("CloseAnswer", "CloseAnswer"),
     ("HashAnswer", "HashAnswer"),
+    ("ItemChange", "ItemChange"),
+    ("ChangesAnswer", "ChangesPart"),
 ];
 
 /// Types of instructions, at the end.
@@ -70,6 +80,9 @@ const BITS: [(&str, &str); 3] =
 /// Fields that the page may omit: it creates errors of its own, and sends requests with defaults.
 const OPTIONAL: [(&str, &str); 4] =
     [("Fault", "path"), ("Filter", "regex"), ("Filter", "has_source"), ("Sort", "descending")];
+
+/// Answers in steps, whose `cursor` is null at the end.
+const STEPS: [&str; 3] = ["SearchAnswer", "CallsAnswer", "ChangesAnswer"];
 
 /// A parsed struct.
 struct Struct {
@@ -115,7 +128,7 @@ fn write_type(one: &Struct, page: &str, out: &mut String) -> Result<()> {
         let (mut ty, mut is_optional) = (field.ty.as_str(), field.is_skipped);
         if let Some(inner) = inner(ty, "Option") {
             ty = inner;
-            is_optional |= one.name != "SearchAnswer";
+            is_optional |= !STEPS.contains(&one.name.as_str());
         }
         is_optional |= OPTIONAL.contains(&(one.name.as_str(), field.name.as_str()));
         let mut shown = match values(field, ty) {

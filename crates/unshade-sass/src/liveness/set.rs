@@ -30,6 +30,11 @@ impl Set {
         set
     }
 
+    /// Returns the set of one register.
+    pub fn of_register(register: u8) -> Self {
+        Self::of(File::Registers, u64::from(register), 1)
+    }
+
     /// Returns the condition code.
     pub(super) fn condition_code() -> Self {
         Self { flags: CONDITION, ..Self::default() }

@@ -7,7 +7,9 @@
 //! | `lines` | compares lines and creates hunks |
 //! | `machine_code` | compares functions of cubins |
 //! | `modules` | compares modules of bitcode, function by function |
+//! | `pairing` | pairs functions by name and by similar code |
 //! | `token_code` | compares token programs |
+//! | `tokens` | compares listings token by token, and sees through renaming |
 //!
 //! Functions of Metal libraries are matched by name. A removed and an added function count as renamed if no others have
 //! the same module. Parts of containers are matched by name. [`LibraryDiff`] and [`ContainerDiff`] find what has
@@ -33,11 +35,15 @@ mod lines;
 mod listing;
 mod machine_code;
 mod modules;
+mod pairing;
 mod source;
 mod token_code;
+mod tokens;
 
 pub use fields::FieldChange;
 pub use lines::{Change, Hunk, HunkLine, LineDiff, MAX_LINES, MAX_SHOWN};
+pub use pairing::{NamePairs, Sketch, pair_similar};
+pub use tokens::{CodeLines, DiffCounts, DiffRow, TokenDiff, marks};
 
 use crate::demangle;
 use crate::program::{Code, CodeRequest, DxProgram, Program};

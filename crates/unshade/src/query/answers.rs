@@ -27,7 +27,10 @@ impl Session {
             Request::Outline(request) => self.outline(request).map(Response::Outline),
             Request::Search(request) => self.search(request).map(Response::Search),
             Request::Graph(request) => self.graph(request).map(Response::Graph),
+            Request::Calls(request) => self.calls(request).map(Response::Calls),
+            Request::Flow(request) => self.flow(request).map(Response::Flow),
             Request::Compare(request) => Self::compare(self, None, request).map(Response::Compare),
+            Request::Changes(request) => Self::changes(self, None, request).map(Response::Changes),
             Request::Bits(request) => self.bits(request).map(Response::Bits),
             Request::Extract(request) => {
                 let taken = self.extract(request)?;
@@ -39,6 +42,18 @@ impl Session {
             Request::Edit(_) | Request::Save(_) | Request::Close(_) => {
                 Err(Fault::new("these files are fixed").hint("`unshade explore` edits files"))
             }
+        }
+    }
+
+    /// Answers a request about this file and another. The files in the request are not looked at.
+    ///
+    /// # Errors
+    /// There is no such program or item, or it can't be read, or the request is about one file.
+    pub fn handle_with(&mut self, other: &mut Self, request: &Request) -> Answer<Response> {
+        match request {
+            Request::Compare(request) => Self::compare(self, Some(other), request).map(Response::Compare),
+            Request::Changes(request) => Self::changes(self, Some(other), request).map(Response::Changes),
+            _ => Err(Fault::new("the question is about one file")),
         }
     }
 

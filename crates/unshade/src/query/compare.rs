@@ -1,8 +1,9 @@
 //! What is different between two programs, or between two items of any.
 
+use super::recorder::{Lines, Printed};
 use super::session::{Parsed, Session};
 use super::*;
-use crate::diff::{self, Change, ContainerDiff, FieldChange, LibraryDiff, LineDiff};
+use crate::diff::{self, Change, CodeLines, ContainerDiff, DiffRow, FieldChange, LibraryDiff, LineDiff};
 use crate::program::NamedLibrary;
 use unshade_metallib::Library;
 
@@ -39,17 +40,13 @@ impl Session {
                     Some(right) => right.printed(&pane(other))?,
                     None => left.printed(&pane(other))?,
                 };
-                let diff = diff::listings(
-                    |sink| before.lines.replay(sink),
-                    |sink| after.lines.replay(sink),
-                    CONTEXT,
-                );
-                let mut answer = CompareAnswer { same: diff.is_empty(), ..CompareAnswer::default() };
-                answer.take_hunks(
-                    &diff,
-                    |line| before.lines.line(line).tokens,
-                    |line| after.lines.line(line).tokens,
-                );
+                let code = |printed: &Printed| CodeLines::new(|sink| printed.lines.replay(sink));
+                let diff = code(&before).compare(&code(&after));
+                let counts = diff.counts();
+                let same = counts.measure() == 0 && counts.renamed == 0 && !diff.cut;
+                let mut answer = CompareAnswer { same, renamed: counts.renamed, ..CompareAnswer::default() };
+                answer.more = u64::from(diff.cut);
+                answer.take_rows(&diff.rows, &before.lines, &after.lines);
                 Ok(answer)
             }
             (None, None) => {
@@ -154,25 +151,40 @@ impl CompareAnswer {
         }
     }
 
-    /// Hunks whose lines are taken from the listings.
-    fn take_hunks(
-        &mut self,
-        diff: &LineDiff,
-        before: impl Fn(usize) -> Vec<TokenEntry>,
-        after: impl Fn(usize) -> Vec<TokenEntry>,
-    ) {
-        self.each_hunk(diff, |change, one, other, _| match change {
-            Change::Removed => before(one),
-            Change::Added | Change::Same => after(other),
-        });
+    /// Adds the rows that differ, with some around them.
+    fn take_rows(&mut self, rows: &[DiffRow], before: &Lines, after: &Lines) {
+        let is_same = |row: &DiffRow| matches!(row, DiffRow::Same(..));
+        let (mut left, mut right, mut free, mut kept) = (0u32, 0u32, 0usize, 0usize);
+        while let Some(change) = rows.get(free..).and_then(|rest| rest.iter().position(|row| !is_same(row))) {
+            let first = free + change;
+            // The hunk continues across at most twice the context of equal lines.
+            let (mut end, mut same) = (first + 1, 0);
+            while let Some(row) = rows.get(end).filter(|_| same <= CONTEXT * 2) {
+                same = if is_same(row) { same + 1 } else { 0 };
+                end += 1;
+            }
+            end -= same.saturating_sub(CONTEXT);
+            let start = first.saturating_sub(CONTEXT).max(free);
+            count(rows.get(free..start).unwrap_or_default(), &mut left, &mut right);
+            let inside = rows.get(start..end).unwrap_or_default();
+            kept = kept.saturating_add(inside.len());
+            if kept <= MAX_HUNK_LINES {
+                let lines = inside.iter().flat_map(|row| lines_of_row(row, before, after)).collect();
+                self.hunks.push(HunkEntry { left_from: left, right_from: right, lines });
+            } else {
+                self.more = self.more.saturating_add(1);
+            }
+            count(inside, &mut left, &mut right);
+            free = end;
+        }
     }
 
     /// Hunks of which there is only the text.
     fn take_text_hunks(&mut self, diff: &LineDiff) {
-        self.each_hunk(diff, |_, _, _, text| vec![TokenEntry::Plain("text", text.to_owned())]);
+        self.each_hunk(diff, |text| vec![TokenEntry::Plain("text", text.to_owned())]);
     }
 
-    fn each_hunk(&mut self, diff: &LineDiff, tokens: impl Fn(Change, usize, usize, &str) -> Vec<TokenEntry>) {
+    fn each_hunk(&mut self, diff: &LineDiff, tokens: impl Fn(&str) -> Vec<TokenEntry>) {
         let mut kept: usize = self.hunks.iter().map(|hunk| hunk.lines.len()).sum();
         self.more = self.more.saturating_add(u64::from(diff.cut));
         for hunk in &diff.hunks {
@@ -181,24 +193,57 @@ impl CompareAnswer {
                 self.more = self.more.saturating_add(1);
                 continue;
             }
-            let (mut one, mut other) = (hunk.before.saturating_sub(1), hunk.after.saturating_sub(1));
-            let mut entry = HunkEntry {
-                left_from: one as u32,
-                right_from: other as u32,
-                lines: Vec::with_capacity(hunk.lines.len()),
-            };
-            for line in &hunk.lines {
-                let tokens = tokens(line.change, one, other, &line.text);
+            let line = |line: &diff::HunkLine| {
                 let side = match line.change {
                     Change::Same => "both",
                     Change::Removed => "left",
                     Change::Added => "right",
                 };
-                one += usize::from(line.change != Change::Added);
-                other += usize::from(line.change != Change::Removed);
-                entry.lines.push(HunkLineEntry { side, tokens });
-            }
-            self.hunks.push(entry);
+                HunkLineEntry { side, tokens: tokens(&line.text), ..HunkLineEntry::default() }
+            };
+            self.hunks.push(HunkEntry {
+                left_from: hunk.before.saturating_sub(1) as u32,
+                right_from: hunk.after.saturating_sub(1) as u32,
+                lines: hunk.lines.iter().map(line).collect(),
+            });
         }
     }
+}
+
+/// Counts the lines of rows on each side.
+fn count(rows: &[DiffRow], left: &mut u32, right: &mut u32) {
+    for row in rows {
+        *left = left.saturating_add(u32::from(!matches!(row, DiffRow::Added(_))));
+        *right = right.saturating_add(u32::from(!matches!(row, DiffRow::Removed(_))));
+    }
+}
+
+/// Returns the lines of a row: a changed line is the left one and, after it, the right one.
+fn lines_of_row(row: &DiffRow, before: &Lines, after: &Lines) -> Vec<HunkLineEntry> {
+    let line = |side, tokens| HunkLineEntry { side, tokens, ..HunkLineEntry::default() };
+    match *row {
+        DiffRow::Same(_, at) => vec![line("both", after.line(at).tokens)],
+        DiffRow::Removed(at) => vec![line("left", before.line(at).tokens)],
+        DiffRow::Added(at) => vec![line("right", after.line(at).tokens)],
+        DiffRow::Renamed(one, two) => {
+            let (one, two) = (before.line(one).tokens, after.line(two).tokens);
+            let (_, marks) = marks_of(&one, &two);
+            vec![HunkLineEntry { before: Some(one), marks, ..line("both", two) }]
+        }
+        DiffRow::Changed(one, two) => {
+            let (one, two) = (before.line(one).tokens, after.line(two).tokens);
+            let (marks, other_marks) = marks_of(&one, &two);
+            let left = HunkLineEntry { paired: true, marks, ..line("left", one) };
+            vec![left, HunkLineEntry { paired: true, marks: other_marks, ..line("right", two) }]
+        }
+    }
+}
+
+/// Returns the tokens that two lines do not have in common. The address before an instruction is not compared.
+fn marks_of(one: &[TokenEntry], two: &[TokenEntry]) -> (Vec<u32>, Vec<u32>) {
+    fn texts(tokens: &[TokenEntry]) -> Vec<&str> {
+        let is_place = |token: &TokenEntry| matches!(token, TokenEntry::Linked("comment" | "label", ..));
+        tokens.iter().map(|token| if is_place(token) { "" } else { token.text() }).collect()
+    }
+    diff::marks(&texts(one), &texts(two))
 }

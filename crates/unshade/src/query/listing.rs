@@ -234,7 +234,7 @@ fn module_lines(
 }
 
 /// The machine code of a cubin, or of one of its functions.
-fn machine_code<S: TokenSink>(
+pub(super) fn machine_code<S: TokenSink>(
     cubin: &Cubin<'_>,
     item: Option<&Piece>,
     raw: bool,

@@ -7,7 +7,7 @@
 //!
 //! | module | thing |
 //! |---|---|
-//! | `request`, `response` | the shapes |
+//! | `request`, `response`, `relations` | the shapes |
 //! | `source` | the bytes of a file: resident, or read by ranges when they are needed |
 //! | `rows` | the items of a program as a table |
 //! | `recorder` | printed listings, packed |
@@ -20,7 +20,10 @@
 //! | `outline` | fields with their bytes, one level at a time |
 //! | `search` | names, listings, sources and bytes, in steps |
 //! | `graph` | control flow |
+//! | `calls` | which functions call which |
+//! | `flow` | where a value comes from and goes to |
 //! | `compare` | what is different between two items |
+//! | `changes` | which items of two programs are different |
 //! | `bits` | the fields of an instruction's word |
 //! | `extract` | bytes to save |
 //! | `answers` | which question is answered where |
@@ -39,18 +42,22 @@
 
 mod answers;
 mod bits;
+mod calls;
+mod changes;
 mod code_text;
 mod compare;
 mod decompiler;
 mod edit;
 mod extract;
 mod facts;
+mod flow;
 mod graph;
 mod language;
 pub(crate) mod lexeme;
 mod listing;
 mod outline;
 mod recorder;
+mod relations;
 mod report;
 mod request;
 mod response;
@@ -67,6 +74,7 @@ pub use edit::{
     EditedFile, Editor, EditorInput, EditorOutput, edit_program, edit_program_json, parse_edited,
 };
 pub use extract::Taken;
+pub use relations::*;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;
 pub use response::*;

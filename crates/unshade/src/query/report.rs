@@ -128,7 +128,7 @@ impl Report {
             self.put_if(&format!("listing {at} {}", pane.pane), listing)?;
         }
         if panes.iter().any(|pane| pane == "assembly") {
-            self.put_if(&format!("graph {at}"), session.graph(&Graph { at: place, function: 0 }))?;
+            self.put_if(&format!("graph {at}"), session.graph(&Graph { at: place, ..Graph::default() }))?;
             self.bits(&place, &at, session)?;
         }
         for extract in extracts.iter().filter(|name| **name == "module") {

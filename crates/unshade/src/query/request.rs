@@ -32,8 +32,14 @@ pub enum Request {
     Search(Search),
     /// The control flow of a function.
     Graph(Graph),
+    /// Which functions call which.
+    Calls(Calls),
+    /// Where a value comes from and goes to.
+    Flow(Flow),
     /// What is different between two places.
     Compare(Compare),
+    /// Which items of two programs are different, and how much.
+    Changes(Changes),
     /// The fields of an instruction's word.
     Bits(Bits),
     /// The name and size of bytes to save.
@@ -66,13 +72,28 @@ impl Request {
             Self::Outline(one) => one.file,
             Self::Search(one) => one.file,
             Self::Graph(one) => one.at.file,
+            Self::Calls(one) => one.at.file,
+            Self::Flow(one) => one.at.file,
             Self::Compare(one) => one.left.file,
+            Self::Changes(one) => one.left.file,
             Self::Bits(one) => one.at.file,
             Self::Extract(one) => one.at.file,
             Self::Edit(one) => one.file,
             Self::Save(one) => one.file,
             Self::Close(one) => one.file,
         }
+    }
+}
+
+impl Request {
+    /// The second file that is asked about, if it is not the first one: that of a comparison.
+    pub fn other_file(&self) -> Option<u32> {
+        let (left, right) = match self {
+            Self::Compare(one) => (one.left.file, one.right.file),
+            Self::Changes(one) => (one.left.file, one.right.file),
+            _ => return None,
+        };
+        (left != right).then_some(right)
     }
 }
 
@@ -311,8 +332,46 @@ pub struct Graph {
     /// Which item.
     #[serde(flatten)]
     pub at: Place,
-    /// Which function of its module, of those that have bodies.
-    pub function: u32,
+    /// Which function of its module, of those that have bodies; without one, the one that the item is named after, or the
+    /// first entry point.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<u32>,
+    /// A block whose surroundings are drawn if there are too many blocks; the entry without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub around: Option<u32>,
+    /// The maximum number of blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// Asks which functions call which.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Calls {
+    /// Which item; all of the program without one.
+    #[serde(flatten)]
+    pub at: Place,
+    /// Where to go on, from the last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// After how many milliseconds to answer with what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_ms: Option<u32>,
+}
+
+/// Asks where a value comes from and goes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Flow {
+    /// Which listing.
+    #[serde(flatten)]
+    pub at: Pane,
+    /// The line that defines or uses the value.
+    pub line: u32,
+    /// The link of the value; without one, what the line defines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<i64>,
+    /// The maximum number of steps from the value, back and forth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u32>,
 }
 
 /// Asks what is different.
@@ -325,6 +384,21 @@ pub struct Compare {
     /// Which listings are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pane: Option<String>,
+}
+
+/// Asks which items of two programs are different, and how much.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// One program.
+    pub left: Place,
+    /// The other.
+    pub right: Place,
+    /// Where to go on, from the last response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    /// After how many milliseconds to answer with what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_ms: Option<u32>,
 }
 
 /// Asks for the fields of an instruction's word.
@@ -430,7 +504,10 @@ enum Query {
     Outline,
     Search,
     Graph,
+    Calls,
+    Flow,
     Compare,
+    Changes,
     Bits,
     Extract,
     Verify,
@@ -476,8 +553,10 @@ struct Fields {
     #[serde(default)]
     context: u32,
     span: Option<[u64; 2]>,
-    #[serde(default)]
-    function: u32,
+    function: Option<u32>,
+    around: Option<u32>,
+    line: Option<u32>,
+    steps: Option<u32>,
     left: Option<Place>,
     right: Option<Place>,
     #[serde(default)]
@@ -556,7 +635,23 @@ impl TryFrom<Fields> for Request {
                     span,
                 })
             }
-            Query::Graph => Self::Graph(Graph { at: place, function }),
+            Query::Graph => {
+                let Fields { around, limit, .. } = fields;
+                Self::Graph(Graph { at: place, function, around, limit })
+            }
+            Query::Calls => {
+                let Fields { cursor, budget_ms, .. } = fields;
+                Self::Calls(Calls { at: place, cursor, budget_ms })
+            }
+            Query::Flow => {
+                let line = needed(fields.line, "line")?;
+                Self::Flow(Flow { at: at(pane), line, link: fields.link, steps: fields.steps })
+            }
+            Query::Changes => {
+                let (left, right) = (needed(fields.left, "left")?, needed(fields.right, "right")?);
+                let Fields { cursor, budget_ms, .. } = fields;
+                Self::Changes(Changes { left, right, cursor, budget_ms })
+            }
             Query::Compare => {
                 let (left, right) = (needed(fields.left, "left")?, needed(fields.right, "right")?);
                 Self::Compare(Compare { left, right, pane })

@@ -1,6 +1,7 @@
 //! Responses.
 
 use crate::edit::TextFault;
+use super::relations::*;
 use crate::view::FindingView;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -96,8 +97,14 @@ pub enum Response {
     Search(SearchAnswer),
     /// To [`Request::Graph`](super::Request::Graph).
     Graph(GraphAnswer),
+    /// To [`Request::Calls`](super::Request::Calls).
+    Calls(CallsAnswer),
+    /// To [`Request::Flow`](super::Request::Flow).
+    Flow(FlowAnswer),
     /// To [`Request::Compare`](super::Request::Compare).
     Compare(CompareAnswer),
+    /// To [`Request::Changes`](super::Request::Changes).
+    Changes(ChangesAnswer),
     /// To [`Request::Bits`](super::Request::Bits).
     Bits(BitsAnswer),
     /// To [`Request::Extract`](super::Request::Extract).
@@ -532,114 +539,6 @@ pub struct SearchAnswer {
     pub total: u64,
     /// Where the next step begins; none at the end.
     pub cursor: Option<String>,
-}
-
-/// The control flow of a function.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct GraphAnswer {
-    /// The functions of the module that have bodies.
-    pub functions: Vec<String>,
-    /// Basic blocks; the first is the entry.
-    pub blocks: Vec<GraphBlock>,
-    /// The edges between them.
-    pub edges: Vec<GraphEdge>,
-    /// Natural loops, outer ones first.
-    pub loops: Vec<GraphLoop>,
-}
-
-/// A basic block.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct GraphBlock {
-    /// What it is called.
-    pub label: String,
-    /// Its instructions, as the listing has them.
-    pub lines: Vec<Line>,
-    /// The link of its label's definition.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub link: Option<i64>,
-    /// Whether it is reachable from the entry.
-    pub reached: bool,
-    /// The number of loops around it.
-    pub loop_depth: u32,
-    /// Its bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub range: Option<ByteRange>,
-}
-
-/// An edge between blocks.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct GraphEdge {
-    /// The predecessor.
-    pub from: u32,
-    /// The successor.
-    pub to: u32,
-    /// The reason: `true`, `case`, `fall through`.
-    pub cause: String,
-    /// The constant of a case.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
-    /// Whether it is a back edge of its loop.
-    pub back: bool,
-}
-
-/// A natural loop.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct GraphLoop {
-    /// Its header.
-    pub header: u32,
-    /// Its depth: 1 for an outermost loop.
-    pub depth: u32,
-    /// The index of the loop around it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub parent: Option<u32>,
-}
-
-/// What has changed.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct CompareAnswer {
-    /// Whether nothing has changed.
-    pub same: bool,
-    /// Items, parts and fields that changed.
-    pub changes: Vec<ChangeEntry>,
-    /// Lines that changed, with some around them.
-    pub hunks: Vec<HunkEntry>,
-    /// How many changes and hunks were left out.
-    pub more: u64,
-}
-
-/// Something that changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct ChangeEntry {
-    /// `added`, `removed`, `renamed`, `changed` or `field`.
-    pub kind: &'static str,
-    /// Its name.
-    pub name: String,
-    /// What it was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<String>,
-    /// What it is now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-}
-
-/// Lines that changed, with some around them.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct HunkEntry {
-    /// The first line in the left listing.
-    pub left_from: u32,
-    /// The first line in the right listing.
-    pub right_from: u32,
-    /// The lines.
-    pub lines: Vec<HunkLineEntry>,
-}
-
-/// A line of a hunk.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct HunkLineEntry {
-    /// `both`, `left` or `right`.
-    pub side: &'static str,
-    /// Its tokens.
-    pub tokens: Vec<TokenEntry>,
 }
 
 /// An instruction's word.

@@ -6,6 +6,7 @@
 //! Of a Metal library that is read by ranges, everything but the bitcode is read at once, and a module when its function
 //! is asked for. All other files are read as a whole.
 
+use super::changes::Sketches;
 use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
 use super::edit::{Editor, own_editor};
 use super::recorder::Kept;
@@ -43,6 +44,8 @@ pub struct Session {
     index: Option<Source>,
     opened: Option<OpenedFile>,
     pub(super) kept: Kept,
+    /// Summaries of items that were compared with other programs.
+    pub(super) sketches: Sketches,
     pub(super) clock: Clock,
     pub(super) threads: Threads,
     decompiler: Decompiler,
@@ -136,6 +139,7 @@ impl Session {
             index: None,
             opened: None,
             kept: Kept::default(),
+            sketches: Sketches::new(),
             clock: system_clock,
             threads: Threads::default(),
             decompiler: own_decompiler,

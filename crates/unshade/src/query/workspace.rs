@@ -41,16 +41,6 @@ impl Workspace {
     pub fn handle(&mut self, request: &Request) -> Answer<Response> {
         match request {
             Request::Files {} => Ok(Response::Files(FilesAnswer { files: self.entries() })),
-            Request::Compare(compare) if compare.left.file != compare.right.file => {
-                let (left, right) = (compare.left.file as usize, compare.right.file as usize);
-                let [left, right] = self
-                    .files
-                    .get_disjoint_mut([left, right])
-                    .ok()
-                    .and_then(|[left, right]| Some([left.as_mut()?, right.as_mut()?]))
-                    .ok_or_else(|| Fault::new("no such file"))?;
-                Session::compare(left, Some(right), compare).map(Response::Compare)
-            }
             Request::Edit(edit) => self.edit(edit).map(Response::Edit),
             Request::Save(_) => {
                 Err(Fault::new("this front end can't write files")
@@ -63,7 +53,11 @@ impl Workspace {
             }
             request => {
                 let file = request.file();
-                self.session(file)?.handle(file, request)
+                let Some(other) = request.other_file() else {
+                    return self.session(file)?.handle(file, request);
+                };
+                let [left, right] = self.two(file, other)?;
+                left.handle_with(right, request)
             }
         }
     }
@@ -91,6 +85,13 @@ impl Workspace {
     /// Answers a request that is JSON with JSON.
     pub fn handle_json(&mut self, request: &str) -> String {
         response_json(parse_request(request).and_then(|request| self.handle(&request)))
+    }
+
+    /// Returns two files.
+    fn two(&mut self, left: u32, right: u32) -> Answer<[&mut Session; 2]> {
+        let files = self.files.get_disjoint_mut([left as usize, right as usize]).ok();
+        let files = files.and_then(|[left, right]| Some([left.as_mut()?, right.as_mut()?]));
+        files.ok_or_else(|| Fault::new("no such file"))
     }
 
     fn session(&mut self, file: u32) -> Answer<&mut Session> {

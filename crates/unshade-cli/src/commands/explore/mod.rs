@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use unshade::core::Escaped;
 use unshade::query::{
     CloseAnswer, EditAnswer, EditedFile, Fault, FilesAnswer, MAX_REQUEST, Request, Response, SaveAnswer,
-    Session, fault_json, parse_request, response_json,
+    fault_json, parse_request, response_json,
 };
 
 /// Maximum number of connections; further clients are asked to try again later.
@@ -272,11 +272,13 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
 fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<Answer> {
     let answer = match request {
         Request::Files {} => Ok(Response::Files(FilesAnswer { files: files.entries() })),
-        Request::Compare(compare) if compare.left.file != compare.right.file => {
-            let slots = (files.get(compare.left.file), files.get(compare.right.file));
-            let (Some(left), Some(right)) = slots else { return Some(no_file()) };
+        request if request.other_file().is_some() => {
+            let other = request.other_file().unwrap_or_default();
+            let (Some(left), Some(right)) = (files.get(request.file()), files.get(other)) else {
+                return Some(no_file());
+            };
             // Locked in the order of their numbers, so that two requests never wait for each other.
-            let is_ordered = compare.left.file < compare.right.file;
+            let is_ordered = request.file() < other;
             let (first, second) = if is_ordered { (left, right) } else { (right, left) };
             let (mut first, mut second) = (first.lock(), second.lock());
             if is_gone() {
@@ -284,9 +286,7 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
             }
             let (left, right) =
                 if is_ordered { (&mut first, &mut second) } else { (&mut second, &mut first) };
-            left.session()
-                .and_then(|left| Session::compare(left, Some(right.session()?), compare))
-                .map(Response::Compare)
+            left.session().and_then(|left| left.handle_with(right.session()?, request))
         }
         Request::Edit(edit) => {
             let Some(slot) = files.get(edit.file) else { return Some(no_file()) };
