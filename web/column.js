@@ -15,7 +15,7 @@ import { nothing } from './rows.js';
 
 /** The labels of panes. */
 const LABELS = /** @type {Record<string, string>} */ ({
-  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare',
+  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', compare: 'Compare', run: 'Run',
 });
 
 /** @param {string} pane */
@@ -33,7 +33,13 @@ export function panesOf(facts, compared, drawn) {
   const graph = drawn && facts.panes.includes('assembly') ? ['graph'] : [];
   const sources = facts.panes.filter((pane) => pane.startsWith('source:'));
   const others = facts.panes.filter((pane) => !pane.startsWith('source:'));
-  return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph];
+  const run = facts.runs && document.documentElement.dataset.transport !== 'inline' ? ['run'] : [];
+  return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph, ...run];
+}
+
+/** Returns whether a pane is a listing. @param {string} pane */
+export function isListing(pane) {
+  return !['facts', 'graph', 'compare', 'run'].includes(pane);
 }
 
 export class Column {
@@ -41,6 +47,7 @@ export class Column {
    * @param {object} options
    * @param {string} options.name
    * @param {import('./transport.js').Transport} options.api
+   * @param {import('./run.js').RunView} options.run the Run tab, which both columns share
    * @param {(pane: string) => void} options.onpane
    * @param {(column: Column, line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(column: Column, range: Range) => void} options.onrange
@@ -48,8 +55,9 @@ export class Column {
    * @param {(line: import('./protocol.js').Line, row: () => HTMLElement | undefined) => void} options.onhover
    * @param {() => void} options.onleave
    */
-  constructor({ name, api, onpane, onselect, onrange, say, onhover, onleave }) {
+  constructor({ name, api, run, onpane, onselect, onrange, say, onhover, onleave }) {
     this.name = name;
+    this.run = run;
     this.onpane = onpane;
     this.onrange = onrange;
     this.onleave = onleave;
@@ -59,6 +67,7 @@ export class Column {
     /** The facts currently shown. @type {Facts | null} */
     this.facts = null;
     this.listing = new Listing({ api, say, onhover, onleave, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
+    this.listing.margin = { isMarked: (line) => run.isBreak(line), onmark: (line) => run.toggleBreak(line), isOffered: () => this.panes.includes('run') };
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
     this.comparison = new Comparison({ api, say });
     this.factsView = h('div', { class: 'facts-view' });
@@ -100,7 +109,7 @@ export class Column {
    */
   async show(subject, facts, line, against) {
     const view = this.pane === 'facts' ? this.factsView : this.pane === 'graph' ? this.graph.element
-      : this.pane === 'compare' ? this.comparison.element : this.listing.element;
+      : this.pane === 'compare' ? this.comparison.element : this.pane === 'run' ? this.run.element : this.listing.element;
     if (this.panel.firstChild !== view) {
       this.onleave();
       this.panel.replaceChildren(view);
@@ -114,6 +123,9 @@ export class Column {
       }
     } else if (this.pane === 'graph') {
       await this.graph.show(subject);
+    } else if (this.pane === 'run') {
+      this.listing.clear();
+      await this.run.show(subject, facts);
     } else if (this.pane === 'compare') {
       if (against) await this.comparison.show(against.left, subject, against.names);
     } else {

@@ -11,14 +11,15 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 
 /// The files with the structs.
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
+    "crates/unshade/src/query/launch.rs",
     "crates/unshade/src/query/response.rs",
     "crates/unshade/src/query/request.rs",
     "crates/unshade/src/view/finding.rs",
 ];
 
 /// Structs in file order, with their names in the page.
-const TYPES: [(&str, &str); 35] = [
+const TYPES: [(&str, &str); 46] = [
     ("Line", "Line"),
     ("Fault", "ErrorShape"),
     ("FindingView", "Finding"),
@@ -54,6 +55,17 @@ const TYPES: [(&str, &str); 35] = [
     ("HunkEntry", "Hunk"),
     ("ChangeEntry", "Change"),
     ("CompareAnswer", "Comparison"),
+    ("ParameterRow", "Parameter"),
+    ("ParametersAnswer", "Parameters"),
+    ("RunFault", "RunFault"),
+    ("RunBuffer", "RunBuffer"),
+    ("RunValue", "RunValue"),
+    ("RunAccess", "RunAccess"),
+    ("RunPlace", "RunPlace"),
+    ("RunStep", "RunStep"),
+    ("RunTrace", "RunTrace"),
+    ("RunAnswer", "RunResult"),
+    ("TraceWindow", "TraceWindow"),
 ];
 
 /// Types of instructions, at the end.
@@ -140,6 +152,7 @@ fn type_name(ty: &str) -> Result<String> {
     }
     Ok(match ty {
         "u32" | "u64" | "i64" => "number",
+        "[u32; 3]" => "number[]",
         "String" | "&'static str" | "Box<str>" => "string",
         "bool" => "boolean",
         "ByteRange" => "Range",

@@ -35,6 +35,14 @@ impl Session {
                 Ok(Response::Extract(ExtractAnswer { name: taken.name, size }))
             }
             Request::Verify(place) => self.verify(place).map(Response::Verify),
+            Request::Parameters(request) => {
+                let job = self.parameters_job(request)?;
+                self.run(&job)
+            }
+            Request::Run(run) => {
+                let job = self.run_job(run)?;
+                self.run(&job)
+            }
         }
     }
 

@@ -22,6 +22,7 @@
 //! | `compare` | what is different between two items |
 //! | `bits` | the fields of an instruction's word |
 //! | `extract` | bytes to save |
+//! | `launch`, `run` | launches of kernels and shaders: the shapes; the program of an item |
 //! | `answers` | which question is answered where |
 //! | `workspace` | several files, asked by number |
 //! | `report` | every answer, in advance |
@@ -45,6 +46,7 @@ mod extract;
 mod facts;
 mod graph;
 mod language;
+mod launch;
 mod listing;
 mod outline;
 mod recorder;
@@ -52,6 +54,7 @@ mod report;
 mod request;
 mod response;
 mod rows;
+mod run;
 mod search;
 mod session;
 mod source;
@@ -61,10 +64,12 @@ pub use decompiler::{
     DecompiledLine, DecompiledText, Decompiler, DecompilerInput, decompile, decompile_json, parse_decompiled,
 };
 pub use extract::Taken;
+pub use launch::*;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;
 pub use response::*;
-pub use session::{Clock, Session};
+pub use run::answer as run_answer;
+pub use session::{Clock, Session, system_clock};
 pub use source::{MAX_RANGED, ReadRange, Source};
 pub use workspace::{Workspace, fault_json, parse_request, response_json};
 

@@ -1,5 +1,6 @@
 //! Requests.
 
+use super::launch::{Launch, Parameters, Run};
 use serde::{Deserialize, Serialize};
 
 /// A question about a file of a workspace.
@@ -39,6 +40,10 @@ pub enum Request {
     Extract(Extract),
     /// The faults of a program.
     Verify(Place),
+    /// What a launch of a kernel or shader takes.
+    Parameters(Parameters),
+    /// A launch of a kernel or shader.
+    Run(Run),
 }
 
 impl Request {
@@ -49,6 +54,8 @@ impl Request {
             Self::Overview(one) => one.file,
             Self::Rows(one) => one.file,
             Self::Facts(one) | Self::Verify(one) => one.file,
+            Self::Parameters(one) => one.at.file,
+            Self::Run(one) => one.at.file,
             Self::Listing(one) => one.at.file,
             Self::Links(one) => one.at.file,
             Self::LineAt(one) => one.at.file,
@@ -387,6 +394,8 @@ enum Query {
     Bits,
     Extract,
     Verify,
+    Parameters,
+    Run,
 }
 
 /// A request as it is written, with the fields of all kinds: code that reads these is a third of what it would be for each
@@ -429,6 +438,8 @@ struct Fields {
     #[serde(default)]
     what: Extracted,
     name: Option<String>,
+    #[serde(default)]
+    launch: Launch,
 }
 
 impl Fields {
@@ -469,6 +480,8 @@ impl TryFrom<Fields> for Request {
             }
             Query::Facts => Self::Facts(place),
             Query::Verify => Self::Verify(place),
+            Query::Parameters => Self::Parameters(Parameters { at: place, name: fields.name }),
+            Query::Run => Self::Run(Run { at: place, name: fields.name, launch: fields.launch }),
             Query::Listing => {
                 Self::Listing(Listing { at: at(pane), from: fields.first()?, count: fields.count()? })
             }

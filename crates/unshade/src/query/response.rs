@@ -1,5 +1,6 @@
 //! Responses.
 
+use super::launch::{ParametersAnswer, RunAnswer};
 use crate::view::FindingView;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +104,10 @@ pub enum Response {
     Extract(ExtractAnswer),
     /// To [`Request::Verify`](super::Request::Verify).
     Verify(VerifyAnswer),
+    /// To [`Request::Parameters`](super::Request::Parameters).
+    Parameters(ParametersAnswer),
+    /// To [`Request::Run`](super::Request::Run).
+    Run(RunAnswer),
 }
 
 /// The files of a workspace.
@@ -274,6 +279,9 @@ pub struct FactsAnswer {
     pub panes: Vec<String>,
     /// What `extract` returns of it.
     pub extracts: Vec<&'static str>,
+    /// Whether it can be run, as far as is known without lifting it.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub runs: bool,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,

@@ -1,8 +1,11 @@
 //! Several files, asked by number.
 
 use super::extract::Taken;
-use super::{Answer, Extract, Fault, FileEntry, FilesAnswer, Request, Response, Session, Source};
+use super::{
+    Answer, Extract, Fault, FileEntry, FilesAnswer, Parameters, Request, Response, Run, Session, Source,
+};
 use super::{MAX_REQUEST, MAX_RESPONSE};
+use crate::run::RunJob;
 use crate::view::SCHEMA;
 use serde::Serialize;
 
@@ -48,11 +51,35 @@ impl Workspace {
                     .ok_or_else(|| Fault::new("no such file"))?;
                 Session::compare(left, Some(right), compare).map(Response::Compare)
             }
+            Request::Run(run) => {
+                let job = self.run_job(run)?;
+                self.session(run.at.file)?.run(&job)
+            }
             request => {
                 let file = request.file();
                 self.session(file)?.handle(file, request)
             }
         }
+    }
+
+    /// Returns what a launch needs, with the contents of the files that it refers to.
+    ///
+    /// # Errors
+    /// As [`Workspace::handle`].
+    pub fn run_job(&mut self, run: &Run) -> Answer<RunJob> {
+        let mut job = self.session(run.at.file)?.run_job(run)?;
+        for file in job.wanted_files() {
+            job.files.insert(file, self.session(file)?.contents()?);
+        }
+        Ok(job)
+    }
+
+    /// Returns what is needed to describe the parameters of a launch.
+    ///
+    /// # Errors
+    /// As [`Workspace::handle`].
+    pub fn parameters_job(&mut self, request: &Parameters) -> Answer<RunJob> {
+        self.session(request.at.file)?.parameters_job(request)
     }
 
     /// Returns bytes to save, with a safe file name.

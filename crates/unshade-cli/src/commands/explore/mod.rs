@@ -28,7 +28,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unshade::query::{
-    Fault, FilesAnswer, MAX_REQUEST, Request, Response, Session, fault_json, parse_request, response_json,
+    Fault, FilesAnswer, MAX_REQUEST, Request, Response, Run, Session, fault_json, parse_request,
+    response_json, run_answer, system_clock,
 };
 
 /// Maximum number of connections; further clients are asked to try again later.
@@ -164,7 +165,7 @@ impl Server {
                     Err(fault) => return Ok(Some(Answer::json(400, fault_json(&fault)))),
                 };
                 Ok(if name == "api" {
-                    ask(&self.files, &question, &|| connection.is_gone())
+                    ask(&self.files, &question, Some(connection))
                 } else {
                     self.take(&question, connection)
                 })
@@ -255,7 +256,7 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
             continue;
         }
         let answer = match parse_request(&text) {
-            Ok(request) => ask(files, &request, &|| false).map(|answer| answer.body).unwrap_or_default(),
+            Ok(request) => ask(files, &request, None).map(|answer| answer.body).unwrap_or_default(),
             Err(fault) => fault_json(&fault).into_bytes(),
         };
         out.write_all(&answer)?;
@@ -266,8 +267,9 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the answer about one or two files, or [`None`] if `is_gone` returns true before the work starts.
-fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<Answer> {
+/// Returns the answer about one or two files, or [`None`] if the client is gone before the work starts.
+fn ask(files: &Files, request: &Request, connection: Option<&Connection>) -> Option<Answer> {
+    let is_gone = || connection.is_some_and(Connection::is_gone);
     let answer = match request {
         Request::Files {} => Ok(Response::Files(FilesAnswer { files: files.entries() })),
         Request::Compare(compare) if compare.left.file != compare.right.file => {
@@ -286,6 +288,7 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
                 .and_then(|left| Session::compare(left, Some(right.session()?), compare))
                 .map(Response::Compare)
         }
+        Request::Run(run) => launch(files, run, connection),
         request => {
             let Some(slot) = files.get(request.file()) else { return Some(no_file()) };
             let mut file = slot.lock();
@@ -296,6 +299,17 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
         }
     };
     Some(Answer::json(200, response_json(answer)))
+}
+
+/// Runs a kernel or shader. No file is locked meanwhile, and the launch ends when the client is gone.
+fn launch(files: &Files, run: &Run, connection: Option<&Connection>) -> Result<Response, Fault> {
+    let slot = |file| files.get(file).ok_or_else(|| Fault::new(format!("no file {file}")));
+    let mut job = slot(run.at.file)?.lock().session()?.run_job(run)?;
+    for file in job.wanted_files() {
+        job.files.insert(file, slot(file)?.lock().session()?.contents()?);
+    }
+    let is_gone = connection.map_or_else(|| Box::new(|| false) as Box<dyn Fn() -> bool>, Connection::watcher);
+    run_answer(&job, system_clock, is_gone)
 }
 
 /// Counts a connection while it exists.
