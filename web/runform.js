@@ -43,6 +43,8 @@ export class RunForm {
       this.fault, h('div', { class: 'run-go' }, this.button, this.stop, this.status));
     /** @type {Map<string, Row>} */
     this.rows = new Map();
+    /** Why it can't be run; empty if it can. */
+    this.refused = '';
   }
 
   /** @param {Parameters} parameters */
@@ -66,9 +68,10 @@ export class RunForm {
     this.count.label.hidden = !parameters.count;
     this.seed.label.hidden = kind !== 'shader';
     this.time.input.max = String(parameters.most_ms / 1000);
-    const refused = rows.find((row) => row.refused);
+    const refused = rows.find((row) => row.refused)?.refused;
+    this.refused = refused ? `It can't be run here: ${refused}` : '';
     this.button.disabled = refused !== undefined;
-    this.fault.textContent = refused ? `It can't be run here: ${refused.refused}` : '';
+    this.fault.textContent = this.refused;
   }
 
   /**
@@ -77,6 +80,7 @@ export class RunForm {
    */
   read() {
     this.clear();
+    if (this.refused) return this.mark(undefined, this.refused);
     /** @type {Record<string, string>} */
     const values = {};
     for (const [id, row] of this.rows) {
@@ -129,7 +133,7 @@ export class RunForm {
    * @param {AbortController | null} controller
    */
   running(controller) {
-    this.button.disabled = controller !== null;
+    this.button.disabled = controller !== null || Boolean(this.refused);
     this.stop.hidden = controller === null;
     this.stop.onclick = () => controller?.abort();
     this.status.textContent = controller ? 'Running…' : '';

@@ -206,6 +206,8 @@ export class Steps {
       }
       return [h('p', { class: 'run-access' }, `${writes ? 'writes' : 'reads'} ${plural(size, 'byte')} at ${offset} of ${memory}`), ...lines];
     }));
+    const mark = this.memory.querySelector('mark');
+    this.memory.scrollTop = mark ? Math.max(0, mark.offsetTop - 80) : 0;
   }
 
   /**

@@ -123,10 +123,11 @@ export function shown(number, type) {
 }
 
 /**
- * Returns what 32 bits are as a float and as an integer; an empty text for other values.
+ * Returns what the bits of a register are: a small integer, or the float of 32 bits; an empty text for other values.
  * @param {string} text such as `0x3f800000`
  */
 export function readings(text) {
+  if (/^0x[0-9a-f]+$/.test(text) && text.length !== 10) return BigInt(text) < 1n << 20n ? String(BigInt(text)) : '';
   if (!/^0x[0-9a-f]{8}$/.test(text)) return '';
   const view = new DataView(new ArrayBuffer(4));
   view.setUint32(0, Number(text));

@@ -263,6 +263,15 @@ test('Run is offered for what can be run', async () => {
   await close();
 });
 
+test('what is not modelled is said before a launch', async () => {
+  const { page, close } = await openRun(fixture('metallib/linker_1_2_8.metallib'), '#file=linker_1_2_8.metallib&item=0');
+  await page.locator('.run-fault', { hasText: "can't be run here: texture2d" }).waitFor();
+  assert.ok(await page.locator('.run-form button[type=submit]').isDisabled());
+  await page.getByRole('button', { name: 'Step this thread' }).click();
+  await page.locator('.run-fault', { hasText: 'textures, samplers and tables are not modelled' }).waitFor();
+  await close();
+});
+
 test('Run has no serious accessibility problems', async () => {
   const axe = readFileSync(new URL('node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
   /** @type {string[]} */
@@ -302,6 +311,8 @@ test('values are read and written as unshade run has them', () => {
   assert.ok('fault' in writeBuffer({ type: 'i32', shape: '-1', fill: 'zeros', text: '' }));
   assert.equal(readings('0x3f800000'), '1');
   assert.equal(readings('0x00000020'), '32');
+  assert.equal(readings('0x000000000000004d'), '77');
+  assert.equal(readings('77.0'), '');
   const bytes = new Uint8Array(new Float32Array([0, 1, 2, 3]).buffer);
   assert.deepEqual([...pixels(bytes, 'f32', 0, 2)?.data ?? []].filter((_, index) => index % 4 === 0), [0, 85, 170, 255]);
 });

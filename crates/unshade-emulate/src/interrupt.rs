@@ -16,9 +16,8 @@ thread_local! {
 /// ```
 /// use unshade_emulate::{Device, Grid, Limits, Module, Reason, interrupt};
 ///
-/// // BRA 0: a kernel that never ends.
-/// let code = 0x1200_007f_fc00_003c_u64.to_le_bytes();
-/// let code = [0x0800_0000_0000_0000_u64.to_le_bytes(), code].concat();
+/// // A scheduling word, and a branch to itself: a kernel that never ends.
+/// let code = [0x0884_ac80_9c80_10c0_u64, 0x1200_7fff_fc1c_003c].map(u64::to_le_bytes).concat();
 /// let module = Module::of_code(35, "spin", &code, &[]).unwrap();
 /// let mut device = Device::new();
 /// let launch = || module.launch(&mut device, "spin", Grid::new(1, 1), &[], Limits::default(), None);

@@ -73,7 +73,7 @@ pub fn place(
         }
     };
     if bytes.len() != size {
-        return Err(format!("parameter {parameter} has {size} bytes, the value {}", bytes.len()));
+        return Err(format!("the value has {} bytes, the parameter {size}", bytes.len()));
     }
     Ok((Argument(bytes), buffer))
 }

@@ -199,25 +199,36 @@ fn inputs(job: &RunJob, launch: &Launch, program: &ShaderProgram) -> Answer<(Inp
     inputs.count = launch.count;
     let mut types = Types::new();
     for (id, text) in &launch.values {
-        let set = || -> Result<(), String> {
-            if let Some(name) = id.strip_prefix(INPUT) {
-                let (semantic, index) = semantic(name)?;
-                if !has_input(program, &semantic) {
-                    return Err("the shader has no such input".into());
-                }
-                inputs.set_input(&semantic, index, numbers(text)?);
-                return Ok(());
-            }
-            let register = register(id)?;
-            let (scalar, bytes) = job.with_reader(|reader| contents(text, reader))?;
-            types.insert(register, scalar);
-            inputs.set_bytes(register, bytes);
-            Ok(())
+        let set = match id.strip_prefix(INPUT) {
+            Some(name) => set_input(&mut inputs, program, name, text),
+            None => set_register(&mut inputs, &mut types, job, id, text),
         };
-        let mut set = set;
-        set().map_err(|message| at_row(id, message))?;
+        set.map_err(|message| at_row(id, message))?;
     }
     Ok((inputs, types))
+}
+
+fn set_input(inputs: &mut Inputs, program: &ShaderProgram, name: &str, text: &str) -> Result<(), String> {
+    let (semantic, index) = semantic(name)?;
+    if !has_input(program, &semantic) {
+        return Err("the shader has no such input".into());
+    }
+    inputs.set_input(&semantic, index, numbers(text)?);
+    Ok(())
+}
+
+fn set_register(
+    inputs: &mut Inputs,
+    types: &mut Types,
+    job: &RunJob,
+    id: &str,
+    text: &str,
+) -> Result<(), String> {
+    let register = register(id)?;
+    let (scalar, bytes) = job.with_reader(|reader| contents(text, reader))?;
+    types.insert(register, scalar);
+    inputs.set_bytes(register, bytes);
+    Ok(())
 }
 
 pub(super) fn launch(job: &RunJob, launch: &Launch) -> Answer<RunAnswer> {
