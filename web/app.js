@@ -1,7 +1,7 @@
 /** The page: creates its parts and connects them. Selecting bytes in one part highlights them in the others. */
 
 import { BitsTip } from './bits.js';
-import { Column, paneLabel, panesOf, VIEWS } from './column.js';
+import { Column, isListing, paneLabel, panesOf } from './column.js';
 import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
 import { baseName, count, h, hex, plural, size } from './dom.js';
 import { listenForFiles } from './drop.js';
@@ -20,6 +20,7 @@ import { Outline } from './outline.js';
 import { remember } from './recent.js';
 import { fetchLinked, linkedAddress } from './remote.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
+import { RunView } from './run.js';
 import { openSearch } from './search.js';
 import { Store } from './store.js';
 import { keep, kept, NARROW, nextTheme, restoreTheme } from './theme.js';
@@ -64,8 +65,12 @@ class App {
     const select = (/** @type {unknown} */ origin) => (/** @type {Range} */ range) => this.store.go({ range }, { replace: true, origin });
     this.tip = new BitsTip(api);
     this.notes = new Notes({ api, onchange: () => [this.first, this.second].forEach(({ listing }) => listing.box.refresh()) });
+    this.run = new RunView({
+      api, say, onrange: (range) => select(this.run)(range),
+      onbreaks: () => [this.first, this.second].forEach(({ listing }) => listing.box.refresh()),
+    });
     const column = {
-      api, say, notes: () => this.notes.of(this.functionName),
+      api, say, run: this.run, notes: () => this.notes.of(this.functionName),
       onselect: (/** @type {Column} */ origin, /** @type {number} */ line, /** @type {Range[]} */ ranges, /** @type {boolean} */ jump) => {
         const [range, also] = [ranges[0] ?? null, ranges.slice(1)];
         this.also = { of: range, ranges: also };
@@ -77,7 +82,7 @@ class App {
       onhover: (/** @type {Line} */ line, /** @type {() => HTMLElement | undefined} */ row) => this.showBits(line, row),
       onleave: () => this.tip.hide(),
     };
-    this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.store.go({ pane, line: null }) });
+    this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.choosePane(pane) });
     this.second = new Column({ ...column, name: 'second', onpane: (side) => this.store.go({ side }, { replace: true }) });
     this.files = new FileTree({ api, onchoose: (entry, program) => this.store.go({ file: entry.name, program, item: null }) });
     this.list = new FunctionList({ api, say, onchoose: (row, replace) => this.chooseRow(row, replace) });
@@ -202,8 +207,9 @@ class App {
   keyTable() {
     const pane = (/** @type {KeyboardEvent} */ event) => {
       const name = this.first.panes[Number(event.key) - 1];
-      if (name) this.store.go({ pane: name, line: null });
+      if (name) this.choosePane(name);
     };
+    const step = (/** @type {KeyboardEvent} */ { key }) => this.run.press(key, this.subject);
     return [
       { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.inSidebar(() => this.list.focus()) },
       { group: 'Find', keys: 'f', does: 'search names, listings, sources and bytes', run: () => this.search() },
@@ -215,6 +221,10 @@ class App {
       { group: 'Read', keys: 'x', does: 'show all uses of the name', run: () => this.uses() },
       { group: 'Read', keys: 'i', does: 'show the bits of the selected instruction', run: () => this.instruction() },
       { group: 'Read', keys: '[ ]', does: 'go back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
+      { group: 'Run', keys: '. ,', does: 'step, and step back', run: step },
+      { group: 'Run', keys: '> <', does: 'the same by lines of the decompiled source', run: step },
+      { group: 'Run', keys: 'm M', does: 'run to a breakpoint, and back to one', run: step },
+      { group: 'Run', keys: 'B', does: 'set or remove a breakpoint at the line', run: () => this.toggleBreak() },
       { group: 'Do', keys: 'c', does: 'compare: select this function, then another', run: () => this.compare() },
       { group: 'Read', keys: 'w', does: 'show where the value comes from and where it goes', run: () => this.dataFlow() },
       { group: 'Read', keys: 'n p', does: 'in a comparison: next and previous difference', run: (event) => this.difference(event.key === 'n' ? 1 : -1) },
@@ -343,7 +353,7 @@ class App {
   showsListing() {
     const { panes } = this.first;
     const { pane } = this.state;
-    return panes.includes('assembly') && this.hasCode && (!panes.includes(pane) || !VIEWS.includes(pane));
+    return panes.includes('assembly') && this.hasCode && (!panes.includes(pane) || isListing(pane));
   }
 
   /** @param {Facts | null} facts */
@@ -351,7 +361,7 @@ class App {
     const { state } = this;
     const against = this.against();
     const panes = facts ? panesOf(facts, against !== null, this.hasCode, this.further(facts)) : this.first.panes;
-    const listing = panes.find((name) => !VIEWS.includes(name));
+    const listing = panes.find(isListing);
     const pane = panes.includes(state.pane) ? state.pane : this.hasCode && listing || 'facts';
     this.first.offer(panes, pane);
     return this.first.show(this.subject, facts, state.line, against);
@@ -385,7 +395,9 @@ class App {
     this.first.light(range, origin !== this.first && !(fresh && line !== null), also, what).then((found) => {
       if (found !== undefined && this.state.range === range) this.first.listing.box.setActive(found);
     });
-    if (this.twoColumns) this.second.light(range, origin !== this.second, also, what);
+    if (this.twoColumns) this.second.light(range, origin !== this.second, also, what).then((found) => {
+      if (found !== undefined && origin === this.run && this.state.range === range) this.second.listing.box.setActive(found, 'stay');
+    });
     this.describe(range, origin !== this.outline);
   }
 
@@ -662,6 +674,22 @@ class App {
     this.store.go({ pane: 'flow', line });
   }
 
+  /** @param {string} pane of the first column */
+  choosePane(pane) {
+    const listing = this.first.panes.find(isListing);
+    // The code that runs is read beside the steps.
+    const side = pane === 'run' && this.state.side === 'facts' && listing ? { side: listing } : {};
+    this.store.go({ pane, line: null, ...side });
+  }
+
+  /** Sets or removes a breakpoint at the active line. */
+  toggleBreak() {
+    const column = [this.first, this.second].find(({ element, listing }) => element.contains(document.activeElement) && listing.box.active >= 0)
+      ?? [this.first, this.second].find(({ listing }) => listing.box.active >= 0);
+    if (!column?.panes.includes('run')) return this.frame.say('Select a line of a function that can be run.');
+    this.run.toggleBreak(column.listing.pages.peek(column.listing.box.active));
+  }
+
   search() {
     const { file } = this;
     if (!file) return;
@@ -709,7 +737,7 @@ class App {
     try {
       const { name, blob } = await this.api.bytes({
         query: 'extract', ...subject, what,
-        ...(what === 'listing' && !VIEWS.includes(pane) ? { pane } : {}),
+        ...(what === 'listing' && isListing(pane) ? { pane } : {}),
         ...(what === 'source' && pane.startsWith('source:') ? { name: pane.slice('source:'.length) } : {}),
       });
       this.frame.say(save(name, blob));

@@ -17,11 +17,11 @@ import { nothing } from './rows.js';
 
 /** The labels of panes. */
 const LABELS = /** @type {Record<string, string>} */ ({
-  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', calls: 'Calls', flow: 'Data flow', compare: 'Compare',
+  facts: 'Facts', assembly: 'Assembly', raw: 'Raw', c: 'C', hlsl: 'HLSL', metal: 'Metal', ptx: 'PTX', tags: 'Tags', graph: 'Graph', calls: 'Calls', flow: 'Data flow', compare: 'Compare', run: 'Run',
 });
 
 /** Panes that are no listings. */
-export const VIEWS = ['facts', 'graph', 'calls', 'flow', 'compare'];
+const VIEWS = ['facts', 'graph', 'calls', 'flow', 'compare', 'run'];
 
 /** @param {string} pane */
 export function paneLabel(pane) {
@@ -40,7 +40,13 @@ export function panesOf(facts, compared, drawn, { calls = false, flow = false } 
   const graph = [...(drawn && hasCode ? ['graph'] : []), ...(calls ? ['calls'] : []), ...(flow && hasCode ? ['flow'] : [])];
   const sources = facts.panes.filter((pane) => pane.startsWith('source:'));
   const others = facts.panes.filter((pane) => !pane.startsWith('source:'));
-  return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph];
+  const run = facts.runs && document.documentElement.dataset.transport !== 'inline' ? ['run'] : [];
+  return [...(compared ? ['compare'] : []), 'facts', ...others, ...sources, ...graph, ...run];
+}
+
+/** Returns whether a pane is a listing. @param {string} pane */
+export function isListing(pane) {
+  return !VIEWS.includes(pane);
 }
 
 export class Column {
@@ -48,6 +54,7 @@ export class Column {
    * @param {object} options
    * @param {string} options.name
    * @param {import('./transport.js').Transport} options.api
+   * @param {import('./run.js').RunView} options.run the Run tab, which both columns share
    * @param {(pane: string) => void} options.onpane
    * @param {(column: Column, line: number, ranges: Range[], jump: boolean) => void} options.onselect
    * @param {(column: Column, range: Range) => void} options.onrange
@@ -58,8 +65,9 @@ export class Column {
    * @param {() => void} options.onleave
    * @param {() => import('./notes.js').FunctionNotes | null} options.notes
    */
-  constructor({ name, api, onpane, onselect, onrange, say, onitem, onpair, onhover, onleave, notes }) {
+  constructor({ name, api, run, onpane, onselect, onrange, say, onitem, onpair, onhover, onleave, notes }) {
     this.name = name;
+    this.run = run;
     this.onpane = onpane;
     this.onrange = onrange;
     this.onleave = onleave;
@@ -71,6 +79,7 @@ export class Column {
     /** The facts currently shown. @type {Facts | null} */
     this.facts = null;
     this.listing = new Listing({ api, say, onhover, onleave, notes, onselect: (line, ranges, jump) => onselect(this, line, ranges, jump) });
+    this.listing.margin = { isMarked: (line) => run.isBreak(line), onmark: (line) => run.toggleBreak(line), isOffered: () => this.panes.includes('run') };
     this.graph = new GraphView({ api, say, onrange: (range) => onrange(this, range) });
     this.calls = new CallsView({ api, say, onitem });
     this.flow = new FlowView({ api, say, onrange: (range) => onrange(this, range) });
@@ -114,7 +123,7 @@ export class Column {
    */
   async show(subject, facts, line, against) {
     /** @type {Record<string, HTMLElement>} */
-    const views = { facts: this.factsView, graph: this.graph.element, calls: this.calls.element, flow: this.flow.element, compare: this.comparison.element };
+    const views = { facts: this.factsView, graph: this.graph.element, calls: this.calls.element, flow: this.flow.element, compare: this.comparison.element, run: this.run.element };
     const view = Object.hasOwn(views, this.pane) ? views[this.pane] : this.listing.element;
     if (this.panel.firstChild !== view) {
       this.onleave();
@@ -134,6 +143,9 @@ export class Column {
       this.calls.show(subject);
     } else if (this.pane === 'flow') {
       await this.flow.show(subject, this.valueOf(subject, line));
+    } else if (this.pane === 'run') {
+      this.listing.clear();
+      await this.run.show(subject, facts);
     } else if (this.pane === 'compare') {
       if (against) await this.comparison.show(against.left, subject, against.names);
     } else {

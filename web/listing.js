@@ -101,6 +101,11 @@ export class Listing {
     this.entity = null;
     /** The index of the active line's link that the keyboard is at; −1 for none. */
     this.cursor = -1;
+    /**
+     * The margin beside the lines, where lines are marked by a click.
+     * @type {{isMarked: (line: Line) => boolean, onmark: (line: Line | undefined) => void, isOffered: () => boolean} | null}
+     */
+    this.margin = null;
     this.controller = new AbortController();
     this.box = new RowBox({
       label: 'Listing',
@@ -319,6 +324,10 @@ export class Listing {
       if (event.key === 'Enter') this.toDefinition();
       return;
     }
+    if (this.margin?.isOffered() && event.target instanceof HTMLElement && event.target.classList.contains('gutter')) {
+      this.margin.onmark(this.pages.peek(index));
+      return;
+    }
     const token = event.target instanceof HTMLElement ? event.target.closest('[data-link]') : null;
     this.cursor = -1;
     if (token instanceof HTMLElement) {
@@ -382,12 +391,13 @@ export class Listing {
     gutter.textContent = String(index + 1);
     if (!line) {
       code.textContent = '';
-      row.classList.remove('lit', 'has-bytes');
+      row.classList.remove('lit', 'has-bytes', 'marked');
       return;
     }
     const { range } = line;
     row.classList.toggle('has-bytes', range !== undefined && range[1] > range[0]);
     row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => overlaps(own, lit))));
+    row.classList.toggle('marked', this.margin?.isMarked(line) ?? false);
     const tokens = this.#annotated(line);
     code.replaceChildren(...tokenNodes(NARROW.matches ? withoutPadding(tokens) : tokens));
     if (this.entity !== null) {

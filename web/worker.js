@@ -115,12 +115,59 @@ function load(name) {
   return request.status === 200 ? new Uint8Array(request.response) : undefined;
 }
 
+/** The thread that runs launches, and those that it runs, by the numbers of their requests. @type {Worker | undefined} */
+let runner;
+/** @type {Map<number, {resolve: (answer: string) => void, reject: (error: unknown) => void}>} */
+const launches = new Map();
+
+/**
+ * Runs a launch in another thread.
+ * @param {number} id
+ * @param {unknown} job
+ * @returns {Promise<string>}
+ */
+function launch(id, job) {
+  runner ??= startRunner();
+  return new Promise((resolve, reject) => {
+    launches.set(id, { resolve, reject });
+    runner?.postMessage({ id, job });
+  });
+}
+
+function startRunner() {
+  const started = new Worker(new URL('runworker.js', import.meta.url), { type: 'module' });
+  started.addEventListener('message', ({ data }) => {
+    const waiting = launches.get(data.id);
+    launches.delete(data.id);
+    if (data.error) waiting?.reject(data.error);
+    else waiting?.resolve(data.answer);
+    // A module that trapped is not used again.
+    if (data.error) endRunner();
+  });
+  started.addEventListener('error', (event) => {
+    event.preventDefault();
+    endRunner({ message: event.message || 'The emulator can\'t be loaded.' });
+  });
+  return started;
+}
+
+/** @param {unknown} [error] why the launches that run have no answer */
+function endRunner(error = { message: 'The launch was stopped.' }) {
+  runner?.terminate();
+  runner = undefined;
+  for (const { reject } of launches.values()) reject(error);
+  launches.clear();
+}
+
 /** @param {any} message */
 async function answer(message) {
   const workspace = await ready;
   // Skip requests that were cancelled while they waited in the queue.
   await new Promise((resolve) => setTimeout(resolve, 0));
   if (cancelled.delete(message.id)) return undefined;
+  if (message.request !== undefined && ['run', 'parameters'].includes(JSON.parse(message.request).query)) {
+    return launch(message.id, workspace.run_job(message.request));
+  }
   if (message.request !== undefined) return workspace.handle(message.request);
   if (message.extract !== undefined) {
     const { name = 'unshade.bin', error } = JSON.parse(workspace.handle(message.extract));
@@ -141,7 +188,8 @@ addEventListener('message', async ({ data }) => {
     return received();
   }
   if (data.cancel) {
-    cancelled.add(data.id);
+    if (launches.has(data.id)) endRunner();
+    else cancelled.add(data.id);
     return;
   }
   try {

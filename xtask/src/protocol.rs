@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result};
 /// The files with the structs.
 const SOURCES: &[&str] = &[
     "crates/unshade/src/edit/mod.rs",
+    "crates/unshade/src/query/launch.rs",
     "crates/unshade/src/query/response.rs",
     "crates/unshade/src/query/relations.rs",
     "crates/unshade/src/query/request.rs",
@@ -71,6 +72,17 @@ const TYPES: &[(&str, &str)] = &[
     ("HashAnswer", "HashAnswer"),
     ("ItemChange", "ItemChange"),
     ("ChangesAnswer", "ChangesPart"),
+    ("ParameterRow", "Parameter"),
+    ("ParametersAnswer", "Parameters"),
+    ("RunFault", "RunFault"),
+    ("RunBuffer", "RunBuffer"),
+    ("RunValue", "RunValue"),
+    ("RunAccess", "RunAccess"),
+    ("RunPlace", "RunPlace"),
+    ("RunStep", "RunStep"),
+    ("RunTrace", "RunTrace"),
+    ("RunAnswer", "RunResult"),
+    ("TraceWindow", "TraceWindow"),
 ];
 
 /// Types of instructions, at the end.
@@ -160,6 +172,7 @@ fn type_name(ty: &str) -> Result<String> {
     }
     Ok(match ty {
         "u32" | "u64" | "usize" | "i64" => "number",
+        "[u32; 3]" => "number[]",
         "String" | "&'static str" | "Box<str>" => "string",
         "bool" => "boolean",
         "ByteRange" => "Range",

@@ -116,9 +116,9 @@ impl Block {
         if let Err(reason) = context.check_limits(env.steps) {
             let position = env.block.position;
             let lane = warp.active.trailing_zeros();
-            let is_checked = env.checks.is_some();
+            let is_located = env.checks.is_some() || reason == Reason::Interrupted;
             let located = || locate::fault(warp, lane, reason.clone(), program, position);
-            return Err(if is_checked { located() } else { reason.into() });
+            return Err(if is_located { located() } else { reason.into() });
         }
         Ok(true)
     }

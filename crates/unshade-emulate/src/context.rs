@@ -7,6 +7,7 @@ use unshade_sass::semantics::table::FIRST_PREDICATE;
 use unshade_sass::semantics::{Lifted, Space};
 
 use crate::fault::Reason;
+use crate::interrupt;
 use crate::lanes::Registers;
 
 /// The limits and options of a launch.
@@ -67,26 +68,27 @@ pub struct Step<'a> {
 impl Step<'_> {
     /// Returns the general registers that the instruction may have written.
     pub fn written(&self) -> Vec<u8> {
-        self.outputs(Space::Register, 0)
+        outputs(self.lifted, Space::Register, 0)
     }
 
     /// Returns the predicates that the instruction may have written.
     pub fn written_predicates(&self) -> Vec<u8> {
-        self.outputs(Space::Flag, FIRST_PREDICATE)
+        outputs(self.lifted, Space::Flag, FIRST_PREDICATE)
     }
+}
 
-    fn outputs(&self, space: Space, first: u64) -> Vec<u8> {
-        let mut written = Vec::new();
-        let outputs = self.lifted.ops().iter().filter_map(|op| op.output);
-        for output in outputs.filter(|output| output.space == space) {
-            let last = u64::from(output.width > 32);
-            let number = output.offset.checked_sub(first);
-            written.extend(number.into_iter().flat_map(|number| number..=number + last));
-        }
-        written.sort_unstable();
-        written.dedup();
-        written.into_iter().filter_map(|number| u8::try_from(number).ok()).collect()
+/// Returns the registers of a space that an instruction may write, counted from `first`.
+pub(crate) fn outputs(lifted: &Lifted, space: Space, first: u64) -> Vec<u8> {
+    let mut written = Vec::new();
+    let outputs = lifted.ops().iter().filter_map(|op| op.output);
+    for output in outputs.filter(|output| output.space == space) {
+        let last = u64::from(output.width > 32);
+        let number = output.offset.checked_sub(first);
+        written.extend(number.into_iter().flat_map(|number| number..=number + last));
     }
+    written.sort_unstable();
+    written.dedup();
+    written.into_iter().filter_map(|number| u8::try_from(number).ok()).collect()
 }
 
 /// The state of a launch that does not change from block to block: trace and limits.
@@ -94,17 +96,27 @@ pub(crate) struct Context<'a> {
     pub(crate) trace: Option<&'a mut dyn FnMut(&Step<'_>)>,
     pub(crate) stack_limit: usize,
     pub(crate) limits: Limits,
-    pub(crate) started: Instant,
+    /// When the launch began; not asked where there is no limit, since some systems have no clock.
+    pub(crate) started: Option<Instant>,
 }
 
-impl Context<'_> {
+impl<'a> Context<'a> {
+    /// Starts the clock of a launch.
+    pub(crate) fn new(limits: Limits, trace: Option<&'a mut dyn FnMut(&Step<'_>)>) -> Self {
+        let started = (limits.time < Duration::MAX).then(Instant::now);
+        Self { trace, stack_limit: limits.stack, limits, started }
+    }
+
     /// Checks the limits of instructions and time.
     pub(crate) fn check_limits(&self, steps: u64) -> Result<(), Reason> {
         if steps > self.limits.steps {
             return Err(Reason::Steps(self.limits.steps));
         }
-        if self.limits.time < Duration::MAX && self.started.elapsed() > self.limits.time {
+        if self.started.is_some_and(|started| started.elapsed() > self.limits.time) {
             return Err(Reason::Time(self.limits.time));
+        }
+        if interrupt::is_requested() {
+            return Err(Reason::Interrupted);
         }
         Ok(())
     }

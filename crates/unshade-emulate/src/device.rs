@@ -6,6 +6,7 @@ use crate::fault::{Memory, Reason};
 use crate::sanitize::unset::UnsetBytes;
 use crate::surface::Surface;
 use crate::texture::Texture;
+use crate::trace::lines_around;
 
 /// The address of the first allocation: beyond 32 bits as on real chips, so that the upper halves of addresses matter.
 const FIRST_ADDRESS: u64 = 0x7_0000_0000;
@@ -169,6 +170,17 @@ impl Device {
         let after = self.allocations.partition_point(|allocation| allocation.address <= address);
         let allocation = self.allocations.get(after.checked_sub(1)?)?;
         (address.wrapping_sub(allocation.address) < allocation.bytes.len() as u64).then_some(allocation)
+    }
+
+    /// Returns the allocation of an address: its name, the offset of the address, and the bytes around an access with
+    /// their offset.
+    pub(crate) fn around(&self, address: u64, size: u32) -> Option<(String, u64, u64, Vec<u8>)> {
+        let allocation = self.containing(address)?;
+        let offset = address.wrapping_sub(allocation.address);
+        let range = lines_around(offset, size, allocation.bytes.len() as u64);
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let bytes = allocation.bytes.get(place(range.start)..place(range.end)).unwrap_or_default();
+        Some((allocation.name.clone(), offset, range.start, bytes.to_vec()))
     }
 
     /// Describes where an address is in an allocation.

@@ -7,6 +7,7 @@ use crate::device::Device;
 use crate::fault::{Memory, Reason};
 use crate::races::RaceDetector;
 use crate::sanitize::{BlockChecks, Checks};
+use crate::trace::Recorder;
 use unshade_sass::semantics::Space;
 
 /// Number of lanes per warp.
@@ -108,7 +109,9 @@ pub(crate) struct Environment<'a> {
     pub(crate) divisions_by_zero: u64,
     /// The checks of the launch, if there are any.
     pub(crate) checks: Option<Box<Checks>>,
-    /// Whether loads and stores are reported to checks or to a race detector.
+    /// The recorder of a thread, if there is one.
+    pub(crate) recorder: Option<Box<Recorder>>,
+    /// Whether loads and stores are reported to checks, a race detector or a recorder.
     pub(crate) is_watched: bool,
 }
 

@@ -143,6 +143,8 @@ pub enum Reason {
     Steps(u64),
     /// The time limit was reached.
     Time(Duration),
+    /// The launch was ended from outside.
+    Interrupted,
     /// The memory limit was reached.
     Memory(u64),
     /// Threads wait at barriers that can never be passed.
@@ -222,6 +224,7 @@ impl fmt::Display for Reason {
             Self::Time(limit) => {
                 write!(f, "it took more than {} seconds (--time raises the limit)", limit.as_secs_f64())
             }
+            Self::Interrupted => f.write_str("stopped before the end"),
             Self::Memory(limit) => write!(f, "more than {limit} bytes of memory (--memory raises the limit)"),
             Self::Deadlock(what) => write!(f, "a barrier can never be passed: {what}"),
             Self::Order(what) => write!(f, "the order of threads matters: {what}"),

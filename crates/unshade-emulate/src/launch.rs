@@ -12,8 +12,6 @@
 //! | 0xf0 | address of constant bank 3, which code compiled with -G reads through pointers |
 //! | 0x140 | kernel arguments |
 
-use std::time::Instant;
-
 use crate::block::Block;
 use crate::context::{Context, Limits, Step};
 use crate::device::{Device, DevicePointer};
@@ -24,6 +22,7 @@ use crate::program::Program;
 use crate::sanitize::Checks;
 use crate::schedule::{Schedule, resident_blocks};
 use crate::surface::DESCRIPTOR;
+use crate::trace::Recorder;
 
 /// Maximum number of threads per block on Kepler.
 const MAX_THREADS: u32 = 1024;
@@ -95,6 +94,13 @@ pub struct Summary {
     pub divisions_by_zero: u64,
 }
 
+/// What watches a launch.
+#[derive(Default)]
+pub(crate) struct Observers {
+    pub(crate) checks: Option<Box<Checks>>,
+    pub(crate) recorder: Option<Box<Recorder>>,
+}
+
 /// What a launch starts with.
 pub(crate) struct Prepared<'m> {
     pub(crate) kernel: &'m Kernel,
@@ -129,11 +135,11 @@ impl Module {
         limits: Limits,
         trace: Option<&mut dyn FnMut(&Step<'_>)>,
     ) -> Result<Summary, Fault> {
-        self.launch_with(device, kernel, grid, arguments, limits, trace, &mut None)
+        self.launch_with(device, kernel, grid, arguments, limits, trace, &mut Observers::default())
     }
 
-    /// Runs a kernel, with checks if there are any.
-    #[expect(clippy::too_many_arguments, reason = "those of `launch`, and the checks")]
+    /// Runs a kernel, with observers.
+    #[expect(clippy::too_many_arguments, reason = "those of `launch`, and the observers")]
     pub(crate) fn launch_with(
         &self,
         device: &mut Device,
@@ -142,12 +148,12 @@ impl Module {
         arguments: &[Argument],
         limits: Limits,
         trace: Option<&mut dyn FnMut(&Step<'_>)>,
-        checks: &mut Option<Box<Checks>>,
+        observers: &mut Observers,
     ) -> Result<Summary, Fault> {
         let prepared = self.prepare(device, kernel, grid, arguments, limits)?;
         let Prepared { kernel, shared, local, ref banks, .. } = prepared;
         let program = Program::new(self, kernel);
-        let mut context = Context { trace, stack_limit: limits.stack, limits, started: Instant::now() };
+        let mut context = Context::new(limits, trace);
         let new_state = || BlockState::new(grid.threads, shared, limits.ordered);
         let mut env = Environment {
             device,
@@ -162,8 +168,9 @@ impl Module {
             divisions_by_zero: 0,
             steps: 0,
             changes: 0,
-            is_watched: limits.ordered || checks.is_some(),
-            checks: checks.take(),
+            is_watched: limits.ordered || observers.checks.is_some() || observers.recorder.is_some(),
+            checks: observers.checks.take(),
+            recorder: observers.recorder.take(),
         };
         let mut schedule = Schedule::new(grid, prepared.resident_blocks(env.device));
         let is_checked = env.checks.is_some();
@@ -177,8 +184,8 @@ impl Module {
         if result.is_ok() {
             env.report_leaks(&program);
         }
-        *checks = env.checks.take();
-        if let Some(checks) = checks {
+        *observers = Observers { checks: env.checks.take(), recorder: env.recorder.take() };
+        if let Some(checks) = &mut observers.checks {
             (checks.has_started, checks.summary) = (true, summary);
         }
         result.map(|()| summary)

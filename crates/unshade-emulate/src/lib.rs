@@ -9,7 +9,9 @@
 //! | [`device`] | memory that persists between launches: [`Device`] |
 //! | [`module`] | a loaded cubin: [`Module`], its kernels and variables |
 //! | [`launch`] | grids, arguments |
+//! | [`argument`] | values and contents of buffers as text |
 //! | `context` | limits and traces: [`Limits`], [`Step`] |
+//! | [`trace`], [`interrupt`] | recorded steps of one thread; ends from outside |
 //! | `program`, `execute`, `lanes` | decoded code, execution of one instruction for all lanes |
 //! | `intrinsics` | the named functions of p-code, in `atomic`, `cross_lane`, [`texture`], [`surface`] |
 //! | `schedule`, `block`, `warp`, [`stack`], `barrier` | order of blocks and warps, divergence, synchronization |
@@ -42,6 +44,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+pub mod argument;
 mod atomic;
 mod barrier;
 mod block;
@@ -53,6 +56,7 @@ mod execute;
 pub mod fault;
 mod host;
 pub mod interpret;
+pub mod interrupt;
 mod intrinsics;
 mod lanes;
 pub mod launch;
@@ -62,6 +66,7 @@ pub mod module;
 mod order;
 mod program;
 mod races;
+mod record;
 pub mod sanitize;
 mod schedule;
 pub mod shader;
@@ -70,6 +75,7 @@ pub mod stack;
 pub mod surface;
 mod symbols;
 pub mod texture;
+pub mod trace;
 pub mod trial;
 mod warp;
 

@@ -8,6 +8,7 @@ use crate::fault::Reason;
 use crate::host;
 use crate::lanes::Registers;
 use crate::program::Program;
+use crate::record;
 use crate::stack::{Entry, Stack, Token};
 
 /// The state of a warp.
@@ -87,6 +88,9 @@ impl Warp {
         }
         let fetched = program.fetch(self.address).map_err(with_lane)?;
         let (address, active) = (self.address, self.active);
+        if let Some(recorder) = &mut env.recorder {
+            recorder.set_block(env.block.position.block);
+        }
         if let Some(checks) = &mut env.checks {
             checks.begin(address, &fetched);
         }
@@ -99,6 +103,9 @@ impl Warp {
         };
         execute::run(fetched.lifted, active, &mut state, scratch)?;
         env.report_pending(self, program);
+        if env.recorder.is_some() {
+            record::instruction(self, address, active, &fetched, program, env);
+        }
         if let (Some(trace), Some(instruction)) = (&mut context.trace, fetched.instruction) {
             trace(&Step {
                 block: env.block.position.block,

@@ -1,14 +1,21 @@
-//! The decompiler for a page: a module beside `unshade-web`, which the page loads when decompiled text is asked for
-//! the first time.
+//! The decompiler and the emulator for a page: a module beside `unshade-web`, which the page loads when decompiled text
+//! is asked for, or something is run, for the first time.
 //!
 //! The crate is empty for everything but WebAssembly. Its only `unsafe` is what wasm-bindgen writes.
 
 #![cfg(target_family = "wasm")]
 
-use js_sys::{Function, Uint8Array};
+use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use std::cell::RefCell;
-use unshade::query::{DecompilerInput, decompile_json};
+use unshade::query::{DecompilerInput, decompile_json, response_json, run_answer};
+use unshade::run::RunJob;
 use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = performance, js_name = now)]
+    fn performance_now() -> f64;
+}
 
 thread_local! {
     /// The function that reads tables of instruction sets.
@@ -28,6 +35,30 @@ pub fn set_tables(tables: Function) {
 #[wasm_bindgen]
 pub fn decompile(program: &[u8], base: f64, symbol: Option<u32>) -> String {
     decompile_json(&DecompilerInput { program, base: base.clamp(0.0, 9e15) as u64, symbol })
+}
+
+/// Runs what `run_job` of `unshade-web` returned. Returns the JSON of the answer.
+#[wasm_bindgen]
+pub fn run(job: &Object) -> String {
+    let get = |name: &str| Reflect::get(job, &JsValue::from_str(name)).unwrap_or(JsValue::UNDEFINED);
+    let bytes =
+        |value: JsValue| value.dyn_into::<Uint8Array>().map(|bytes| bytes.to_vec()).unwrap_or_default();
+    let number = |value: JsValue| value.as_f64().map(|number| number.clamp(0.0, 9e15) as u64);
+    let mut parsed = RunJob {
+        program: bytes(get("program")),
+        base: number(get("base")),
+        module: number(get("module")).unwrap_or(0) as u32,
+        kernel: get("kernel").as_string().unwrap_or_default(),
+        ..RunJob::default()
+    };
+    for pair in Array::from(&get("files")).iter().map(|pair| Array::from(&pair)) {
+        parsed.files.insert(number(pair.get(0)).unwrap_or(0) as u32, bytes(pair.get(1)));
+    }
+    let answer = match get("launch").as_string() {
+        Some(json) => parsed.set_launch_json(&json),
+        None => Ok(()),
+    };
+    response_json(answer.and_then(|()| run_answer(&parsed, performance_now, || false)))
 }
 
 fn read_tables(name: &str) -> Option<Vec<u8>> {

@@ -7,7 +7,7 @@
 
 #![cfg(target_family = "wasm")]
 
-use js_sys::{Array, Function, Uint8Array};
+use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{
     self, Answer, DecompiledText, DecompilerInput, EditorInput, EditorOutput, Extract, Fault, Request,
@@ -105,6 +105,29 @@ impl Workspace {
             _ => Err(Fault::new("only `extract` returns bytes")),
         });
         taken.map_err(|fault| JsValue::from_str(&fault_json(&fault)))
+    }
+
+    /// Returns what `run` of `unshade-web-decompiler` needs for a `run` or `parameters` request; throws the JSON of an error.
+    pub fn run_job(&mut self, request: &str) -> Result<Object, JsValue> {
+        let job = parse_request(request).and_then(|request| match request {
+            Request::Run(run) => self.files.run_job(&run),
+            Request::Parameters(request) => self.files.parameters_job(&request),
+            _ => Err(Fault::new("this request runs nothing")),
+        });
+        let job = job.map_err(|fault| JsValue::from_str(&fault_json(&fault)))?;
+        let object = Object::new();
+        let set = |name: &str, value: JsValue| Reflect::set(&object, &JsValue::from_str(name), &value);
+        set("program", Uint8Array::from(job.program.as_slice()).into())?;
+        set("base", job.base.map_or(JsValue::UNDEFINED, |base| JsValue::from_f64(base as f64)))?;
+        set("module", job.module.into())?;
+        set("kernel", JsValue::from_str(&job.kernel))?;
+        set("launch", job.launch_json().map_or(JsValue::UNDEFINED, |json| JsValue::from_str(&json)))?;
+        let files = Array::new();
+        for (number, bytes) in &job.files {
+            files.push(&Array::of2(&(*number).into(), &Uint8Array::from(bytes.as_slice())));
+        }
+        set("files", files.into())?;
+        Ok(object)
     }
 
     fn take(&mut self, extract: &Extract) -> Result<Vec<u8>, Fault> {

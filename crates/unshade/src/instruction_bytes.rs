@@ -76,6 +76,11 @@ impl InstructionBytes {
         Self { ranges: ranges.collect() }
     }
 
+    /// Returns the bytes of an instruction of a function.
+    pub fn of_instruction(&self, function: u32, address: u32) -> Option<&Range<u64>> {
+        self.ranges.get(&(function, address))
+    }
+
     /// Returns the bytes that each line of HLSL comes from, neighbours together.
     pub fn of_lines(&self, hlsl: &Hlsl) -> Vec<Vec<Range<u64>>> {
         let functions = hlsl.functions.iter().map(|function| (function.number, function.lines.clone()));

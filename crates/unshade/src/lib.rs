@@ -32,6 +32,7 @@
 //! | [`select`] | selects functions by name, regular expression or index |
 //! | [`diff`] | compares two programs |
 //! | [`survey`] | counts what many files have in common, field by field |
+//! | [`run`] | runs kernels and shaders, with traces |
 //! | [`query`] | answers questions about files as JSON, for servers and web pages |
 //! | [`instruction_bytes`] | finds the bytes that lines of decompiled text come from |
 //! | [`view`] | the data behind text and JSON output |
@@ -108,6 +109,7 @@ pub mod program;
 pub mod quantity;
 pub mod query;
 pub mod retarget;
+pub mod run;
 pub mod safe_path;
 pub mod sass_code;
 pub mod sass_lines;

@@ -20,8 +20,6 @@ mod operate;
 mod program;
 mod warp;
 
-use std::time::Instant;
-
 use unshade_ir::code::Code;
 
 use crate::context::{Context, Limits};
@@ -61,7 +59,7 @@ impl Module {
         let limits = Limits { local: limits.local.saturating_mul(4), ..limits };
         let prepared = self.prepare(device, kernel, grid, arguments, limits)?;
         let program = Program::new(self, prepared.kernel, functions)?;
-        let context = Context { trace: None, stack_limit: limits.stack, limits, started: Instant::now() };
+        let context = Context::new(limits, None);
         let new_state = || BlockState::new(grid.threads, prepared.shared, limits.ordered);
         let mut env = Environment {
             device,
@@ -78,6 +76,7 @@ impl Module {
             changes: 0,
             is_watched: limits.ordered,
             checks: None,
+            recorder: None,
         };
         let mut schedule = Schedule::new(grid, prepared.resident_blocks(env.device));
         let start = |ended: Option<Block>, position, _| {

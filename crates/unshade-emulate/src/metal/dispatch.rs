@@ -15,6 +15,7 @@ use super::memory::{Allocation, Locals, Memory, Use};
 use super::number::Undefined;
 use super::thread::{Order, State, Thread, number};
 use crate::shader::fault::{Budget, Limits};
+use crate::trace::Recorder;
 use unshade_ir::fold::masked;
 use unshade_ir::metal::MetalOp;
 use unshade_ir::metal::interface::{FunctionKind, GlobalKind, MetalFunction, MetalProgram, Parameter};
@@ -104,9 +105,19 @@ impl<'p> Machine<'p> {
             room -= code.as_ref().map_or(0, |code| code.template.len());
             codes.push(code.unwrap_or_else(|reason| Code::failing(info, reason)));
         }
-        let world =
-            World { memory, budget: Budget::new(limits), undefined: Undefined::default(), counted: 0 };
+        let world = World {
+            memory,
+            budget: Budget::new(limits),
+            undefined: Undefined::default(),
+            counted: 0,
+            recorder: None,
+        };
         Self { program, codes, world, limits, rules: Rules::default(), globals, shared: Vec::new() }
+    }
+
+    /// Sets the recorder; returns the one before.
+    pub(super) fn set_recorder(&mut self, recorder: Option<Box<Recorder>>) -> Option<Box<Recorder>> {
+        std::mem::replace(&mut self.world.recorder, recorder)
     }
 
     /// Adds a buffer of the device.
@@ -214,6 +225,9 @@ impl<'p> Machine<'p> {
         for gz in 0..z {
             for gy in 0..y {
                 for gx in 0..x {
+                    if let Some(recorder) = &mut self.world.recorder {
+                        recorder.set_block([gx, gy, gz]);
+                    }
                     let mut group = Threadgroup { machine: self, group: [gx, gy, gz], threads: Vec::new() };
                     group.start(function, info, grid, &given)?;
                     group.run()?;

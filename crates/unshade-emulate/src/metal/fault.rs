@@ -34,6 +34,8 @@ pub enum Reason {
     Recursion(String),
     /// A trap of the program.
     Trap,
+    /// The run was ended from outside.
+    Interrupted,
     /// More steps than the limit.
     Steps,
     /// More memory than the limit.
@@ -86,6 +88,7 @@ impl Display for Reason {
             Self::DivergentBarrier => f.write_str("not all threads of the threadgroup get to the barrier"),
             Self::Recursion(name) => write!(f, "{name} calls itself"),
             Self::Trap => f.write_str("reaches a trap"),
+            Self::Interrupted => f.write_str("stopped before the end"),
             Self::Steps => f.write_str("more steps than the limit"),
             Self::Memory => f.write_str("more memory than the limit"),
             Self::Depth => f.write_str("calls nest too deeply"),
@@ -97,6 +100,7 @@ impl Display for Reason {
 impl From<fault::Reason> for Reason {
     fn from(reason: fault::Reason) -> Self {
         match reason {
+            fault::Reason::Interrupted => Self::Interrupted,
             fault::Reason::Steps => Self::Steps,
             fault::Reason::Memory => Self::Memory,
             fault::Reason::Depth => Self::Depth,

@@ -6,8 +6,11 @@ use super::kind::Kind;
 use super::library::{self, MAX_INPUTS};
 use super::memory::{Locals, Memory};
 use super::number::{self, Undefined};
+use super::record;
 use super::thread::{Frame, State, Thread};
 use crate::shader::fault::Budget;
+use crate::trace::Recorder;
+use std::cell::RefCell;
 use unshade_ir::fold::{masked, signed};
 
 /// The most bytes of a vector in memory: those of a matrix of a simdgroup.
@@ -19,6 +22,8 @@ pub(super) struct World {
     pub(super) memory: Memory,
     pub(super) budget: Budget,
     pub(super) undefined: Undefined,
+    /// The recorder of a thread, if there is one.
+    pub(super) recorder: Option<Box<Recorder>>,
     /// Bytes around buffers that count already.
     pub(super) counted: u64,
 }
@@ -30,8 +35,25 @@ enum Next {
     Wait(State),
 }
 
-/// Runs a thread until it ends or waits.
+/// Runs a thread until it ends or waits, and records it if that is asked for.
 pub(super) fn run(codes: &[Code], world: &mut World, thread: &mut Thread) -> Result<(), Reason> {
+    let is_recorded = world.recorder.as_ref().is_some_and(|recorder| recorder.is_of(thread.index));
+    if !is_recorded {
+        return run_steps(codes, world, thread, false);
+    }
+    world.memory.log = Some(RefCell::default());
+    record::resume(codes, world, thread);
+    let result = run_steps(codes, world, thread, true);
+    world.memory.log = None;
+    result
+}
+
+fn run_steps(
+    codes: &[Code],
+    world: &mut World,
+    thread: &mut Thread,
+    is_recorded: bool,
+) -> Result<(), Reason> {
     loop {
         let Some(frame) = thread.frames.last_mut() else {
             thread.state = State::Done;
@@ -44,10 +66,18 @@ pub(super) fn run(codes: &[Code], world: &mut World, thread: &mut Thread) -> Res
             if leave_block(code, frame, &block.exit)? {
                 leave(world, thread);
             }
+            if let Some(recorder) = world.recorder.as_mut().filter(|_| is_recorded) {
+                recorder.end_step();
+            }
             continue;
         };
         frame.step += 1;
-        match operate(code, world, thread, step)? {
+        let function = frame.function;
+        let next = operate(code, world, thread, step)?;
+        if is_recorded {
+            record::step(function, world, thread, step);
+        }
+        match next {
             Next::Step => {}
             Next::Call(function) => call(codes, world, thread, code, step, function)?,
             Next::Wait(state) => {

@@ -10,6 +10,8 @@
 //! | from 2^23 on | variables of the functions that the thread is in |
 
 use super::fault::{Access, Reason};
+use crate::trace::{TracedAccess, lines_around};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -144,6 +146,8 @@ pub(super) struct Memory {
     pub(super) allocations: Vec<Allocation>,
     /// Bytes of pages around allocations, which count as memory.
     pub(super) around: u64,
+    /// Accesses, if they are recorded: whether each writes, address and size.
+    pub(super) log: Option<RefCell<Vec<(bool, u64, u32)>>>,
 }
 
 /// An access: the number of the allocation and the offset.
@@ -166,8 +170,38 @@ impl Memory {
         self.allocations.get_mut(usize::try_from((address >> OFFSET_BITS).checked_sub(1)?).ok()?)
     }
 
+    /// Notes an access.
+    fn note(&self, is_write: bool, address: u64, size: usize) {
+        if let Some(log) = &self.log {
+            log.borrow_mut().push((is_write, address, u32::try_from(size).unwrap_or(u32::MAX)));
+        }
+    }
+
+    /// Returns the allocation or variable of an address: its name, the offset, and the bytes around an access with their
+    /// offset.
+    pub(super) fn describe(&self, locals: &Locals, address: u64, size: u32) -> TracedAccess {
+        let (number, offset) = split(address);
+        let local = number.checked_sub(FIRST_LOCAL).and_then(|index| usize::try_from(index).ok());
+        let (memory, bytes) = match local {
+            Some(index) => {
+                let place = locals.places.get(index).copied().unwrap_or_default();
+                let range = place.0 as usize..place.0.saturating_add(place.1) as usize;
+                (format!("variable {index} of the thread"), locals.bytes.get(range).unwrap_or_default())
+            }
+            None => match self.allocation(address) {
+                Some(found) => (found.name.clone(), found.bytes.as_slice()),
+                None => ("nothing".to_owned(), &[][..]),
+            },
+        };
+        let offset = offset.max(0).cast_unsigned();
+        let range = lines_around(offset, size, bytes.len() as u64);
+        let bytes = bytes.get(range.start as usize..range.end as usize).unwrap_or_default().to_vec();
+        TracedAccess { is_write: false, memory, offset, size, start: range.start, bytes }
+    }
+
     /// Reads bytes.
     pub(super) fn read(&self, locals: &Locals, address: u64, to: &mut [u8]) -> Result<(), Reason> {
+        self.note(false, address, to.len());
         let (number, offset) = split(address);
         let fault = || self.fault(locals, address, to.len() as u64, false);
         if number >= FIRST_LOCAL {
@@ -197,6 +231,7 @@ impl Memory {
 
     /// Writes bytes.
     pub(super) fn write(&mut self, locals: &mut Locals, address: u64, from: &[u8]) -> Result<(), Reason> {
+        self.note(true, address, from.len());
         let (number, offset) = split(address);
         if number >= FIRST_LOCAL {
             let range = local(locals, number, offset, from.len());

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`dispatch`] | machines, grids, the order of threads |
 //! | `code` | functions prepared for running |
-//! | `machine`, `thread` | steps of a thread |
+//! | `machine`, `thread`, `record` | steps of a thread; their trace |
 //! | `kind`, [`number`], `library`, `pack` | numbers, operators, functions of numbers |
 //! | `effects`, `exchange`, `matrix` | memory and atomic operations; lanes of simdgroups; their matrices |
 //! | `memory`, `globals` | memory and variables |
@@ -34,6 +34,7 @@ mod matrix;
 mod memory;
 pub mod number;
 mod pack;
+mod record;
 mod thread;
 
 pub use crate::shader::Limits;

@@ -73,7 +73,11 @@ impl Kind {
             Reason::Trap => &TRAP,
             Reason::Assertion(_) => &ASSERTION,
             Reason::Undecoded(_) | Reason::NoCode(_) | Reason::StackEmpty(_) | Reason::Undefined => &BAD_CODE,
-            Reason::Steps(_) | Reason::Time(_) | Reason::Memory(_) | Reason::StackTooDeep(_) => &LIMIT,
+            Reason::Steps(_)
+            | Reason::Time(_)
+            | Reason::Interrupted
+            | Reason::Memory(_)
+            | Reason::StackTooDeep(_) => &LIMIT,
             Reason::Unsupported(_) | Reason::HostCall(_) | Reason::Launch(_) => &NOT_EMULATED,
         }
     }

@@ -28,7 +28,7 @@ use crate::context::Limits;
 use crate::device::Device;
 use crate::environment::BlockState;
 use crate::fault::{Fault, Reason};
-use crate::launch::{Argument, Grid, Summary};
+use crate::launch::{Argument, Grid, Observers, Summary};
 use crate::module::Module;
 use access::AccessKind;
 use barriers::Generation;
@@ -127,9 +127,10 @@ impl Module {
         limits: Limits,
         options: &Options,
     ) -> Result<Report, Fault> {
-        let mut checks = Some(Box::new(Checks::new(options, device.memory_limit())));
-        let result = self.launch_with(device, kernel, grid, arguments, limits, None, &mut checks);
-        let Some(checks) = checks.filter(|checks| checks.has_started) else {
+        let checks = Some(Box::new(Checks::new(options, device.memory_limit())));
+        let mut observers = Observers { checks, recorder: None };
+        let result = self.launch_with(device, kernel, grid, arguments, limits, None, &mut observers);
+        let Some(checks) = observers.checks.filter(|checks| checks.has_started) else {
             return result.map(|summary| Report {
                 findings: Vec::new(),
                 omitted: 0,

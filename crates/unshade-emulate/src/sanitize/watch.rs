@@ -81,6 +81,7 @@ impl Environment<'_> {
         }
         self.check_vector(space, address, thread)?;
         let value = self.load_unchecked(space, address, size, thread)?;
+        self.record_access(false, space, address, size, thread);
         self.note_read(space, address, size, thread);
         Ok(value)
     }
@@ -105,6 +106,7 @@ impl Environment<'_> {
         let changes = old.iter().zip(new).enumerate();
         let changed = changes.fold(0, |mask, (byte, (old, new))| mask | u64::from(old != new) << byte);
         self.store_unchecked(space, address, value, size, thread)?;
+        self.record_access(true, space, address, size, thread);
         self.note_write(space, address, size, changed, thread);
         Ok(())
     }
@@ -145,6 +147,7 @@ impl Environment<'_> {
 
     /// Notes an atomic operation, which writes unless it is a comparison that failed.
     pub(crate) fn note_atomic(&mut self, address: u64, size: usize, thread: u32, is_write: bool) {
+        self.record_access(is_write, Space::Ram, address, size, thread);
         if self.checks.is_none() {
             return;
         }

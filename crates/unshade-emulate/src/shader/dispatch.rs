@@ -14,6 +14,7 @@ use super::machine::{LANES, Machine, Stop, Wave};
 use super::outputs::{Mesh, Number, Outputs, Semantic, StreamEvent};
 use super::resource::{Memory, is_written};
 use super::stage::{Event, Slot};
+use crate::trace::{Recorder, Recording, Trace};
 use std::collections::BTreeMap;
 use unshade_ir::shader::data_type::{Packing, Scalar};
 use unshade_ir::shader::interface::{Element, ShaderProgram, Stage};
@@ -29,34 +30,65 @@ const MAX_PAYLOAD: u32 = 1 << 14;
 /// # Errors
 /// Fails where an operation is not supported, or a limit is reached: see [`Reason`].
 pub fn run(program: &ShaderProgram, inputs: &Inputs, limits: Limits) -> Result<Outputs, Fault> {
-    let Some(entry) = program.functions.first() else { return Err(Reason::Function("main".into()).into()) };
+    run_with(program, inputs, limits, &mut None)
+}
+
+/// Runs a program as [`run`] does, and records one of its threads. Threads of groups are counted in their group, vertices,
+/// pixels and control points from 0. Memory accesses are not recorded.
+pub fn run_recorded(
+    program: &ShaderProgram,
+    inputs: &Inputs,
+    limits: Limits,
+    recording: Recording,
+) -> (Result<Outputs, Fault>, Trace) {
+    let mut recorder = Some(Recorder::new(recording));
+    let result = run_with(program, inputs, limits, &mut recorder);
+    (result, recorder.map_or_else(Trace::default, |recorder| recorder.into_trace()))
+}
+
+fn run_with(
+    program: &ShaderProgram,
+    inputs: &Inputs,
+    limits: Limits,
+    recorder: &mut Option<Box<Recorder>>,
+) -> Result<Outputs, Fault> {
     let mut machine = Machine::new(program, inputs, Budget::new(limits))?;
+    machine.recorder = recorder.take();
+    let result = stages(program, inputs, &mut machine);
+    *recorder = machine.recorder.take();
+    let mut outputs = result?;
+    memory(machine, &mut outputs);
+    Ok(outputs)
+}
+
+/// Runs the stages of a program.
+fn stages(program: &ShaderProgram, inputs: &Inputs, machine: &mut Machine<'_>) -> Result<Outputs, Fault> {
+    let Some(entry) = program.functions.first() else { return Err(Reason::Function("main".into()).into()) };
     let mut outputs = Outputs::default();
     let count = inputs.count.clamp(1, LANES as u32) as usize;
     match program.stage {
         Stage::Vertex | Stage::Pixel | Stage::Domain => {
             let count = if program.stage == Stage::Pixel { count.next_multiple_of(4) } else { count };
-            let wave = finish(&mut machine, 0, count)?;
+            let wave = finish(machine, 0, count)?;
             outputs.lanes = lanes(&wave, &entry.outputs);
         }
         Stage::Geometry => {
             for instance in 0..entry.attributes.instances.unwrap_or(1).clamp(1, 32) {
                 let mut wave = machine.wave(0, 0, count)?;
                 wave.instance = instance;
-                until_end(&mut machine, &mut wave)?;
+                until_end(machine, &mut wave)?;
                 outputs.streams.extend(wave.lanes.iter().map(|lane| stream(&lane.events, &entry.outputs)));
                 machine.release(&wave);
             }
         }
-        Stage::Hull => hull(&mut machine, &mut outputs)?,
-        Stage::Compute | Stage::Mesh | Stage::Amplification => groups(&mut machine, &mut outputs)?,
+        Stage::Hull => hull(machine, &mut outputs)?,
+        Stage::Compute | Stage::Mesh | Stage::Amplification => groups(machine, &mut outputs)?,
         stage => {
             return Err(
                 Reason::Stage(if stage == Stage::Library { "library" } else { stage.attribute() }).into()
             );
         }
     }
-    memory(machine, &mut outputs);
     Ok(outputs)
 }
 

@@ -1,5 +1,6 @@
 //! Why a run of a shader ended early, and the limits of a run.
 
+use crate::interrupt;
 use std::fmt::{Display, Formatter, Result};
 use unshade_ir::NO_ADDRESS;
 
@@ -15,6 +16,8 @@ pub enum Reason {
     Stage(&'static str),
     /// A function that is called, and that the program does not have.
     Function(String),
+    /// The run was ended from outside.
+    Interrupted,
     /// More steps than the limit.
     Steps,
     /// More memory than the limit.
@@ -32,6 +35,7 @@ impl Display for Reason {
             Self::Unlifted(note) => write!(f, "an instruction was not lifted: {note}"),
             Self::Stage(stage) => write!(f, "{stage} shaders are not run"),
             Self::Function(name) => write!(f, "the function {name} is not in the program"),
+            Self::Interrupted => f.write_str("stopped before the end"),
             Self::Steps => f.write_str("more steps than the limit"),
             Self::Memory => f.write_str("more memory than the limit"),
             Self::Depth => f.write_str("calls or branches nest too deeply"),
@@ -105,6 +109,9 @@ impl Default for Limits {
     }
 }
 
+/// The number of steps after which a run asks whether it is to end.
+const INTERRUPTIBLE: u64 = 4096;
+
 /// What is left of the limits.
 #[derive(Debug)]
 pub(crate) struct Budget {
@@ -126,7 +133,13 @@ impl Budget {
     /// Counts a step.
     pub(crate) fn step(&mut self) -> std::result::Result<(), Reason> {
         self.steps += 1;
-        if self.steps > self.limits.steps { Err(Reason::Steps) } else { Ok(()) }
+        if self.steps > self.limits.steps {
+            return Err(Reason::Steps);
+        }
+        if self.steps.is_multiple_of(INTERRUPTIBLE) && interrupt::is_requested() {
+            return Err(Reason::Interrupted);
+        }
+        Ok(())
     }
 
     /// Counts bytes that are about to be allocated.

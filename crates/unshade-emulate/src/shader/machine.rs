@@ -10,11 +10,15 @@ use super::inputs::Inputs;
 use super::resource::Resources;
 use super::stage::Lane;
 use super::variable::{Layout, Memories};
+use crate::trace::{Place, Reading, Recorder, TraceStep, Value};
 use unshade_ir::shader::interface::ShaderProgram;
-use unshade_ir::{BlockId, End, Op, ShaderOp, ValueId};
+use unshade_ir::{BlockId, End, NO_ADDRESS, Op, ShaderOp, ValueId};
 
 /// Number of lanes of a wave.
 pub(super) const LANES: usize = 32;
+
+/// The maximum number of lanes that are recorded of a vector.
+const MAX_RECORDED_LANES: usize = 16;
 
 /// What all waves share.
 pub(super) struct Machine<'p> {
@@ -22,6 +26,8 @@ pub(super) struct Machine<'p> {
     pub(super) codes: Vec<Option<Code<'p>>>,
     pub(super) inputs: &'p Inputs,
     pub(super) budget: Budget,
+    /// The recorder of a thread, if there is one.
+    pub(super) recorder: Option<Box<Recorder>>,
     pub(super) layout: Layout,
     pub(super) resources: Resources,
     /// The memory of the group.
@@ -157,6 +163,7 @@ impl<'p> Machine<'p> {
             codes,
             inputs,
             budget,
+            recorder: None,
             group: vec![0; layout.group as usize],
             layout,
             resources: Resources::default(),
@@ -236,6 +243,9 @@ impl<'p> Machine<'p> {
             let Some(&id) = code.steps[block].get(entry.step) else {
                 self.budget.step()?;
                 self.branch(wave, block, mask)?;
+                if let Some(recorder) = &mut self.recorder {
+                    recorder.end_step();
+                }
                 continue;
             };
             entry.step += 1;
@@ -243,12 +253,41 @@ impl<'p> Machine<'p> {
             let lane = mask.trailing_zeros();
             let located = |reason: Reason| Fault::new(reason).at(address, lane);
             self.budget.step().map_err(located)?;
-            match self.step(wave, id, mask).map_err(located)? {
+            let function = frame.function;
+            let next = self.step(wave, id, mask).map_err(located)?;
+            if self.recorder.is_some() {
+                self.record(wave, function, id, mask);
+            }
+            match next {
                 Next::Step => {}
                 Next::Call(function) => self.call(wave, id, function, mask).map_err(located)?,
                 Next::Barrier => return Ok(Stop::Barrier),
             }
         }
+    }
+
+    /// Records a step, if the recorded thread is one of its lanes.
+    fn record(&mut self, wave: &Wave, function: usize, id: ValueId, mask: u32) {
+        let Some(code) = self.codes[function].as_ref() else { return };
+        let Some(mut recorder) = self.recorder.take() else { return };
+        recorder.set_block(wave.group);
+        let lane = lanes_of(mask).find(|lane| recorder.is_of(wave.first + *lane as u32));
+        let address = code.function.values[id].address;
+        if let (Some(lane), true) = (lane, address != NO_ADDRESS) {
+            let mut step =
+                TraceStep { function: function as u32, address: address.into(), ..TraceStep::default() };
+            let frame = wave.frames.last().filter(|frame| frame.function == function && code.has_slot(id));
+            if let Some(frame) = frame {
+                let width = code.function.width(id);
+                let reading = if width == 1 { Reading::Truth } else { Reading::Bits(width) };
+                let lanes = 0..usize::from(code.function.lanes(id)).min(MAX_RECORDED_LANES);
+                let lanes = lanes.map(|index| frame.read(code, id, index, lane)).collect();
+                let place = Place::Result(function as u32, address.into(), 0);
+                step.written.push((place, Value { reading, lanes }));
+            }
+            recorder.part(step);
+        }
+        self.recorder = Some(recorder);
     }
 
     /// Runs a step.

@@ -74,7 +74,7 @@ mod tests;
 mod texture;
 mod variable;
 
-pub use dispatch::run;
+pub use dispatch::{run, run_recorded};
 pub use fault::{Fault, Limits, Reason};
 pub use inputs::{HEAP, Inputs, Register};
 pub use outputs::{Comparison, Mesh, Number, Outputs, Semantic, StreamEvent};

@@ -39,6 +39,14 @@ impl Session {
             }
             Request::Verify(place) => self.verify(place).map(Response::Verify),
             Request::Hash(place) => self.hash(place).map(Response::Hash),
+            Request::Parameters(request) => {
+                let job = self.parameters_job(request)?;
+                self.run(&job)
+            }
+            Request::Run(run) => {
+                let job = self.run_job(run)?;
+                self.run(&job)
+            }
             Request::Edit(_) | Request::Save(_) | Request::Close(_) => {
                 Err(Fault::new("these files are fixed").hint("`unshade explore` edits files"))
             }

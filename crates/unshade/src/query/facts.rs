@@ -130,6 +130,7 @@ impl Session {
             tables: described.tables.into_iter().map(table).collect(),
             panes: panes(&parsed, &table_of_items, Some(item)),
             extracts: extract::of_item(item),
+            runs: run::runs(&parsed, Some(item)),
             range: byte_range(&item.row.range),
             findings: findings(&diagnostics),
         })
@@ -152,6 +153,7 @@ impl Session {
             tables: tables.into_iter().map(table).collect(),
             panes: panes(&parsed, &items, None),
             extracts: extract::of_program(&parsed, &items),
+            runs: run::runs(&parsed, None),
             range: Some(parsed.space()),
             findings: findings(&diagnostics),
             ..FactsAnswer::default()

@@ -26,6 +26,7 @@
 //! | `changes` | which items of two programs are different |
 //! | `bits` | the fields of an instruction's word |
 //! | `extract` | bytes to save |
+//! | `launch`, `run` | launches of kernels and shaders: the shapes; the program of an item |
 //! | `answers` | which question is answered where |
 //! | `workspace` | several files, asked by number |
 //! | `report` | every answer, in advance |
@@ -53,6 +54,7 @@ mod facts;
 mod flow;
 mod graph;
 mod language;
+mod launch;
 pub(crate) mod lexeme;
 mod listing;
 mod outline;
@@ -62,6 +64,7 @@ mod report;
 mod request;
 mod response;
 mod rows;
+mod run;
 mod search;
 mod session;
 mod source;
@@ -74,11 +77,13 @@ pub use edit::{
     EditedFile, Editor, EditorInput, EditorOutput, edit_program, edit_program_json, parse_edited,
 };
 pub use extract::Taken;
+pub use launch::*;
 pub use relations::*;
 pub use report::{MAX_REPORT, Report};
 pub use request::*;
 pub use response::*;
-pub use session::{Clock, Session};
+pub use run::answer as run_answer;
+pub use session::{Clock, Session, system_clock};
 pub use source::{MAX_RANGED, ReadRange, Source};
 pub use workspace::{Workspace, fault_json, parse_request, response_json};
 

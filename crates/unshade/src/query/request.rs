@@ -1,5 +1,6 @@
 //! Requests.
 
+use super::launch::{Launch, Parameters, Run};
 use crate::edit::Edit;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,10 @@ pub enum Request {
     Close(CloseFile),
     /// The hash of a program.
     Hash(Place),
+    /// What a launch of a kernel or shader takes.
+    Parameters(Parameters),
+    /// A launch of a kernel or shader.
+    Run(Run),
 }
 
 impl Request {
@@ -64,6 +69,8 @@ impl Request {
             Self::Overview(one) => one.file,
             Self::Rows(one) => one.file,
             Self::Facts(one) | Self::Verify(one) | Self::Hash(one) => one.file,
+            Self::Parameters(one) => one.at.file,
+            Self::Run(one) => one.at.file,
             Self::Listing(one) => one.at.file,
             Self::Links(one) => one.at.file,
             Self::LineAt(one) => one.at.file,
@@ -515,6 +522,8 @@ enum Query {
     Save,
     Close,
     Hash,
+    Parameters,
+    Run,
 }
 
 /// A request as it is written, with the fields of all kinds: code that reads these is a third of what it would be for each
@@ -563,6 +572,8 @@ struct Fields {
     what: Extracted,
     name: Option<String>,
     edit: Option<Edit>,
+    #[serde(default)]
+    launch: Launch,
 }
 
 impl Fields {
@@ -604,6 +615,8 @@ impl TryFrom<Fields> for Request {
             Query::Facts => Self::Facts(place),
             Query::Verify => Self::Verify(place),
             Query::Hash => Self::Hash(place),
+            Query::Parameters => Self::Parameters(Parameters { at: place, name: fields.name }),
+            Query::Run => Self::Run(Run { at: place, name: fields.name, launch: fields.launch }),
             Query::Listing => {
                 Self::Listing(Listing { at: at(pane), from: fields.first()?, count: fields.count()? })
             }

@@ -1,7 +1,8 @@
 //! Responses.
 
-use crate::edit::TextFault;
+use super::launch::{ParametersAnswer, RunAnswer};
 use super::relations::*;
+use crate::edit::TextFault;
 use crate::view::FindingView;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -119,6 +120,10 @@ pub enum Response {
     Close(CloseAnswer),
     /// To [`Request::Hash`](super::Request::Hash).
     Hash(HashAnswer),
+    /// To [`Request::Parameters`](super::Request::Parameters).
+    Parameters(ParametersAnswer),
+    /// To [`Request::Run`](super::Request::Run).
+    Run(RunAnswer),
 }
 
 /// The files of a workspace.
@@ -292,6 +297,9 @@ pub struct FactsAnswer {
     pub panes: Vec<String>,
     /// What `extract` returns of it.
     pub extracts: Vec<&'static str>,
+    /// Whether it can be run, as far as is known without lifting it.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub runs: bool,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,

@@ -211,6 +211,17 @@ impl Session {
         FileEntry { file, name: self.shown_name(), size, opened: self.opened.is_some(), error: None }
     }
 
+    /// Returns the size of the file.
+    pub(super) fn size(&self) -> u64 {
+        self.source.bytes().len() as u64
+    }
+
+    /// Reads all of the file, which need not have programs, and returns its bytes.
+    pub(super) fn all_bytes(&mut self) -> Answer<&[u8]> {
+        self.source.ensure(0..u64::MAX)?;
+        Ok(self.source.bytes())
+    }
+
     pub(super) fn shown_name(&self) -> String {
         Escaped(self.name.as_bytes()).to_string()
     }
@@ -431,7 +442,7 @@ pub(super) fn no_program(program: u32, count: usize) -> Fault {
 }
 
 /// Returns milliseconds since the first call; 0 where the system has no clock.
-fn system_clock() -> f64 {
+pub fn system_clock() -> f64 {
     #[cfg(target_family = "wasm")]
     return 0.0;
     #[cfg(not(target_family = "wasm"))]

@@ -3,9 +3,10 @@
 use super::extract::Taken;
 use super::{
     Answer, CloseAnswer, EditAnswer, EditProgram, EditedFile, Extract, Fault, FileEntry, FilesAnswer,
+    Parameters, Request, Response, Run, Session, Source,
 };
 use super::{MAX_REQUEST, MAX_RESPONSE};
-use super::{Request, Response, Session, Source};
+use crate::run::RunJob;
 use crate::view::SCHEMA;
 use serde::Serialize;
 
@@ -51,6 +52,10 @@ impl Workspace {
                 self.close(close.file);
                 Ok(Response::Close(CloseAnswer { closed: true }))
             }
+            Request::Run(run) => {
+                let job = self.run_job(run)?;
+                self.session(run.at.file)?.run(&job)
+            }
             request => {
                 let file = request.file();
                 let Some(other) = request.other_file() else {
@@ -72,6 +77,26 @@ impl Workspace {
         let file = self.open(edited);
         let entry = self.session(file)?.entry(file);
         Ok(EditAnswer { file: Some(entry), notes, faults })
+    }
+
+    /// Returns what a launch needs, with the contents of the files that it refers to.
+    ///
+    /// # Errors
+    /// As [`Workspace::handle`].
+    pub fn run_job(&mut self, run: &Run) -> Answer<RunJob> {
+        let mut job = self.session(run.at.file)?.run_job(run)?;
+        for file in job.wanted_files() {
+            job.files.insert(file, self.session(file)?.contents()?);
+        }
+        Ok(job)
+    }
+
+    /// Returns what is needed to describe the parameters of a launch.
+    ///
+    /// # Errors
+    /// As [`Workspace::handle`].
+    pub fn parameters_job(&mut self, request: &Parameters) -> Answer<RunJob> {
+        self.session(request.at.file)?.parameters_job(request)
     }
 
     /// Returns bytes to save, with a safe file name.

@@ -117,7 +117,7 @@ fn given(
     codes: &[interpret::Function],
     args: &DecompileArgs,
 ) -> Result<Comparison> {
-    let (module, mut device) = crate::commands::run::launch::load(cubin.file().data(), MEMORY)?;
+    let (module, mut device) = unshade::run::cubin::load(cubin.file().data(), MEMORY)?;
     let (arguments, _) = place_arguments(&module, &mut device, kernel, &args.values)?;
     let grid = Grid { blocks: args.grid.0, threads: args.block.0, shared: args.shared };
     Ok(trial::compare_launch(&module, &device, codes, kernel, grid, &arguments, Limits::default()))

@@ -137,15 +137,14 @@ impl Connection {
 
     /// Returns whether the client closed the connection, so that nobody waits for a response.
     pub(super) fn is_gone(&self) -> bool {
-        let mut byte = [0];
-        if self.stream.set_nonblocking(true).is_err() {
-            return true;
-        }
-        let peeked = self.stream.peek(&mut byte);
-        let is_back = self.stream.set_nonblocking(false).is_ok();
-        match peeked {
-            Ok(count) => count == 0 || !is_back,
-            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        is_closed(&self.stream)
+    }
+
+    /// Returns a check that does what [`Self::is_gone`] does, for long work.
+    pub(super) fn watcher(&self) -> Box<dyn Fn() -> bool> {
+        match self.stream.try_clone() {
+            Ok(stream) => Box::new(move || is_closed(&stream)),
+            Err(_) => Box::new(|| false),
         }
     }
 
@@ -213,6 +212,20 @@ impl Answer {
 
     pub(super) fn json(status: u16, body: String) -> Self {
         Self::new(status, "application/json", body)
+    }
+}
+
+/// Returns whether the other side closed a connection.
+fn is_closed(stream: &TcpStream) -> bool {
+    let mut byte = [0];
+    if stream.set_nonblocking(true).is_err() {
+        return true;
+    }
+    let peeked = stream.peek(&mut byte);
+    let is_back = stream.set_nonblocking(false).is_ok();
+    match peeked {
+        Ok(count) => count == 0 || !is_back,
+        Err(error) => error.kind() != ErrorKind::WouldBlock,
     }
 }
 

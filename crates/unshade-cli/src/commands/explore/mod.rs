@@ -29,8 +29,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use unshade::core::Escaped;
 use unshade::query::{
-    CloseAnswer, EditAnswer, EditedFile, Fault, FilesAnswer, MAX_REQUEST, Request, Response, SaveAnswer,
-    fault_json, parse_request, response_json,
+    CloseAnswer, EditAnswer, EditedFile, Fault, FilesAnswer, MAX_REQUEST, Request, Response, Run, SaveAnswer,
+    fault_json, parse_request, response_json, run_answer, system_clock,
 };
 
 /// Maximum number of connections; further clients are asked to try again later.
@@ -166,7 +166,7 @@ impl Server {
                     Err(fault) => return Ok(Some(Answer::json(400, fault_json(&fault)))),
                 };
                 Ok(if name == "api" {
-                    ask(&self.files, &question, &|| connection.is_gone())
+                    ask(&self.files, &question, Some(connection))
                 } else {
                     self.take(&question, connection)
                 })
@@ -257,7 +257,7 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
             continue;
         }
         let answer = match parse_request(&text) {
-            Ok(request) => ask(files, &request, &|| false).map(|answer| answer.body).unwrap_or_default(),
+            Ok(request) => ask(files, &request, None).map(|answer| answer.body).unwrap_or_default(),
             Err(fault) => fault_json(&fault).into_bytes(),
         };
         out.write_all(&answer)?;
@@ -268,8 +268,9 @@ fn answer_lines(files: &Files) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Returns the answer about one or two files, or [`None`] if `is_gone` returns true before the work starts.
-fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<Answer> {
+/// Returns the answer about one or two files, or [`None`] if the client is gone before the work starts.
+fn ask(files: &Files, request: &Request, connection: Option<&Connection>) -> Option<Answer> {
+    let is_gone = || connection.is_some_and(Connection::is_gone);
     let answer = match request {
         Request::Files {} => Ok(Response::Files(FilesAnswer { files: files.entries() })),
         request if request.other_file().is_some() => {
@@ -302,6 +303,7 @@ fn ask(files: &Files, request: &Request, is_gone: &dyn Fn() -> bool) -> Option<A
             Response::Save(SaveAnswer { path: Escaped(path.as_os_str().as_encoded_bytes()).to_string() })
         }),
         Request::Close(close) => Ok(Response::Close(CloseAnswer { closed: files.close(close.file) })),
+        Request::Run(run) => launch(files, run, connection),
         request => {
             let Some(slot) = files.get(request.file()) else { return Some(no_file()) };
             let mut file = slot.lock();
@@ -319,6 +321,17 @@ fn keep(files: &Files, from: &Slot, edited: EditedFile) -> Result<EditAnswer, Fa
     let EditedFile { name, bytes, notes, faults } = edited;
     let file = faults.is_empty().then(|| files.add_edited(from, &name, bytes)).transpose()?;
     Ok(EditAnswer { file, notes, faults })
+}
+
+/// Runs a kernel or shader. No file is locked meanwhile, and the launch ends when the client is gone.
+fn launch(files: &Files, run: &Run, connection: Option<&Connection>) -> Result<Response, Fault> {
+    let slot = |file| files.get(file).ok_or_else(|| Fault::new(format!("no file {file}")));
+    let mut job = slot(run.at.file)?.lock().session()?.run_job(run)?;
+    for file in job.wanted_files() {
+        job.files.insert(file, slot(file)?.lock().session()?.contents()?);
+    }
+    let is_gone = connection.map_or_else(|| Box::new(|| false) as Box<dyn Fn() -> bool>, Connection::watcher);
+    run_answer(&job, system_clock, is_gone)
 }
 
 /// Counts a connection while it exists.

@@ -1,6 +1,6 @@
 //! What the commands that run kernels share: the cubin, the kernel, its arguments in memory.
 
-use super::argument::{self, Given, Scalar};
+use super::READER;
 use crate::args::{GlobalArgs, LaunchArgs};
 use crate::commands::programs::{each_program, require_selected};
 use crate::input::Input;
@@ -8,9 +8,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use unshade::nv::function::Function;
 use unshade::nv_units::{Unit, each_unit};
 use unshade::program::{Code, CodeRequest, Verb};
+use unshade::run::cubin::{self, PlacedBuffer};
 use unshade::sass_listing::instruction_set;
 use unshade::select::{Selection, Selector};
-use unshade_emulate::{Argument, Device, DevicePointer, Grid, Limits, Module};
+use unshade_emulate::{Argument, Device, Grid, Limits, Module};
 
 /// A kernel that is ready to run.
 pub(crate) struct Launch {
@@ -22,14 +23,14 @@ pub(crate) struct Launch {
     pub(crate) grid: Grid,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) limits: Limits,
-    pub(super) buffers: Vec<Buffer>,
+    pub(super) buffers: Vec<PlacedBuffer>,
 }
 
 impl Launch {
     /// Loads the cubin that has the kernel, and places the arguments in memory.
     pub(crate) fn new(args: &LaunchArgs, verb: Verb, global: &GlobalArgs) -> Result<Self> {
         let (cubin, kernel) = find_cubin(args, verb, global)?;
-        let (module, mut device) = load(&cubin, args.memory)?;
+        let (module, mut device) = cubin::load(&cubin, args.memory)?;
         let kernel = find_kernel(&module, &kernel)?;
         let (arguments, buffers) = place_arguments(&module, &mut device, &kernel, &args.arguments)?;
         let grid = Grid { blocks: args.grid.0, threads: args.block.0, shared: args.shared };
@@ -42,14 +43,6 @@ impl Launch {
         };
         Ok(Self { cubin, device, module, kernel, grid, arguments, limits, buffers })
     }
-}
-
-/// A buffer from the arguments.
-pub(crate) struct Buffer {
-    pub(super) parameter: usize,
-    pub(super) pointer: DevicePointer,
-    pub(super) size: usize,
-    pub(super) scalar: Option<Scalar>,
 }
 
 /// Returns the first cubin with known code and a matching kernel, and the kernel's name.
@@ -131,26 +124,13 @@ fn find_kernel(module: &Module, wanted: &str) -> Result<String> {
     }
 }
 
-/// Loads the cubin on a device with this much memory. One with 32-bit addresses needs memory at such addresses.
-pub(crate) fn load(cubin: &[u8], memory: u64) -> Result<(Module, Device)> {
-    let mut device = Device::new();
-    device.limit_memory(memory);
-    let module = Module::load(&mut device, cubin)?;
-    if module.has_64_bit_addresses() {
-        return Ok((module, device));
-    }
-    device = Device::with_32_bit_addresses();
-    device.limit_memory(memory);
-    Ok((Module::load(&mut device, cubin)?, device))
-}
-
 /// Places the arguments of `--arg` in memory.
 pub(crate) fn place_arguments(
     module: &Module,
     device: &mut Device,
     kernel: &str,
     texts: &[String],
-) -> Result<(Vec<Argument>, Vec<Buffer>)> {
+) -> Result<(Vec<Argument>, Vec<PlacedBuffer>)> {
     let parameters = module.kernel(kernel).map_or(&[][..], |kernel| kernel.parameters.as_slice());
     if parameters.len() != texts.len() {
         let sizes: Vec<String> = parameters.iter().map(|parameter| parameter.1.size.to_string()).collect();
@@ -165,28 +145,10 @@ pub(crate) fn place_arguments(
     let mut buffers = Vec::new();
     for (index, (text, (_, parameter))) in texts.iter().zip(parameters).enumerate() {
         let size = usize::from(parameter.size);
-        let bytes = match argument::read(text)? {
-            Given::Value(bytes) => bytes,
-            Given::Number(number) => argument::number(&number, size)
-                .with_context(|| format!("--arg '{text}' for parameter {index}"))?,
-            Given::Unset(scalar, size) => {
-                let pointer = device.allocate(size as u64, &format!("the buffer of parameter {index}"))?;
-                device.mark_unset(pointer);
-                buffers.push(Buffer { parameter: index, pointer, size, scalar: Some(scalar) });
-                pointer.0.to_le_bytes().get(..parameter.size.min(8).into()).unwrap_or_default().to_vec()
-            }
-            Given::Buffer(scalar, bytes) => {
-                let pointer =
-                    device.allocate(bytes.len() as u64, &format!("the buffer of parameter {index}"))?;
-                device.write(pointer, &bytes)?;
-                buffers.push(Buffer { parameter: index, pointer, size: bytes.len(), scalar });
-                pointer.0.to_le_bytes().get(..size.min(8)).unwrap_or_default().to_vec()
-            }
-        };
-        if bytes.len() != size {
-            bail!("parameter {index} has {size} bytes, --arg '{text}' {}", bytes.len());
-        }
-        arguments.push(Argument(bytes));
+        let (argument, buffer) = cubin::place(device, index, size, text, &READER)
+            .map_err(|fault| anyhow!("--arg '{text}' for parameter {index}: {fault}"))?;
+        arguments.push(argument);
+        buffers.extend(buffer);
     }
     Ok((arguments, buffers))
 }

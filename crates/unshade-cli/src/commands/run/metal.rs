@@ -1,7 +1,6 @@
 //! Kernels of Metal: what they are given, and the run.
 
-use super::argument::{self, Given, Scalar};
-use super::{BufferJson, print_buffer};
+use super::{BufferJson, READER, print_buffer};
 use crate::Outcome;
 use crate::args::{GlobalArgs, LaunchArgs, RunArgs};
 use crate::commands::programs::{each_program, require_selected};
@@ -13,16 +12,15 @@ use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 use unshade::carve::format::Format;
-use unshade::decompiler::ir::metal::interface::{FunctionKind, MetalFunction, MetalProgram, Parameter};
-use unshade::decompiler::ir::metal::types::{AddressSpace, ValueType};
+use unshade::decompiler::ir::metal::interface::{FunctionKind, MetalFunction, MetalProgram};
 use unshade::disassembly::Unit;
 use unshade::msl;
 use unshade::program::{Code, CodeRequest, ModuleGroup, Verb};
+use unshade::run::metal::{self, is_given, shown};
 use unshade::select::{Selection, Selector};
 use unshade::view::{SCHEMA, distinct_modules};
-use unshade_emulate::metal::{
-    Argument, Buffer, Fault, Grid, Limits, Machine, Summary, Undefined, is_position,
-};
+use unshade_emulate::argument::Scalar;
+use unshade_emulate::metal::{Argument, Buffer, Fault, Grid, Limits, Machine, Summary, Undefined};
 
 /// The formats that have nothing else to run.
 const METAL: [Format; 3] = [Format::MetalLibrary, Format::MetalUniversal, Format::Bitcode];
@@ -168,29 +166,7 @@ fn conclude(path: &str, result: &Result<Summary, Fault>) -> Outcome {
 /// Gives a function constant a value: `3=true`, `name=0.5`.
 fn set_constant(machine: &mut Machine<'_>, program: &MetalProgram, text: &str) -> Result<()> {
     let (which, value) = text.split_once('=').context("INDEX=NUMBER or NAME=NUMBER")?;
-    let known: Vec<(u32, String, usize)> =
-        machine.function_constants().map(|(index, name, size)| (index, name.to_owned(), size)).collect();
-    let found = known.iter().find(|(index, name, _)| name == which || index.to_string() == which);
-    let Some((index, name, size)) = found else {
-        let names: Vec<String> = known.iter().map(|(index, name, _)| format!("{index} ({name})")).collect();
-        bail!("the module has {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
-    };
-    let global = program.globals.iter().find(|global| global.name == *name);
-    let is_truth = global.is_some_and(|global| program.types.get(global.ty) == ValueType::Bool);
-    let bytes = match (value, argument::read(value)) {
-        ("true", _) => vec![1],
-        ("false", _) => vec![0],
-        (_, Ok(Given::Value(bytes))) => bytes,
-        (_, Ok(Given::Number(number))) => argument::number(&number, *size)?,
-        _ => bail!("a number, true or false"),
-    };
-    if is_truth && !matches!(bytes[..], [0 | 1]) {
-        bail!("{name} is true or false");
-    }
-    if !machine.set_function_constant(*index, &bytes) {
-        bail!("{name} has {size} bytes, not {}", bytes.len());
-    }
-    Ok(())
+    metal::set_constant(machine, program, which, value, &READER).map_err(|fault| anyhow!(fault))
 }
 
 /// Places the values of `--arg`. Positions in the grid have none.
@@ -200,8 +176,8 @@ fn arguments(
     info: &MetalFunction,
     texts: &[String],
 ) -> Result<(Vec<Argument>, Vec<PlacedBuffer>)> {
-    let is_given = |parameter: &&Parameter| !is_position(&parameter.attribute);
-    let names: Vec<String> = info.parameters.iter().filter(is_given).map(shown).collect();
+    let given = info.parameters.iter().filter(|parameter| is_given(parameter));
+    let names: Vec<String> = given.map(shown).collect();
     if names.len() != texts.len() {
         bail!(
             "{} takes {} arguments ({}); --arg was given {} times",
@@ -214,49 +190,18 @@ fn arguments(
     let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
     let mut texts = texts.iter().enumerate();
     for parameter in &info.parameters {
-        let Some((number, text)) = is_given(&parameter).then(|| texts.next()).flatten() else {
+        let Some((number, text)) = is_given(parameter).then(|| texts.next()).flatten() else {
             arguments.push(Argument::Position);
             continue;
         };
-        let (argument, scalar) = one(machine, program, parameter, text)
-            .with_context(|| format!("--arg '{text}' for {}", shown(parameter)))?;
+        let (argument, scalar) = metal::place(machine, program, parameter, text, &READER)
+            .map_err(|fault| anyhow!("--arg '{text}' for {}: {fault}", shown(parameter)))?;
         if let Argument::Buffer(buffer) = argument {
             buffers.push(PlacedBuffer { number, buffer, scalar });
         }
         arguments.push(argument);
     }
     Ok((arguments, buffers))
-}
-
-/// Returns an argument, and the type of the numbers of a buffer.
-fn one(
-    machine: &mut Machine<'_>,
-    program: &MetalProgram,
-    parameter: &Parameter,
-    text: &str,
-) -> Result<(Argument, Option<Scalar>)> {
-    let Some((space, pointee)) = program.types.pointee(parameter.ty) else {
-        bail!("values of this type can't be given");
-    };
-    if !parameter.type_name.is_empty() || matches!(program.types.get(pointee), ValueType::Named(_)) {
-        bail!("{} can't be given: textures, samplers and tables are not modelled", parameter.type_name);
-    }
-    let size = usize::try_from(program.types.size(pointee)).unwrap_or(0);
-    let (scalar, bytes) = match argument::read(text)? {
-        Given::Buffer(scalar, bytes) => (scalar, bytes),
-        Given::Unset(scalar, size) => (Some(scalar), vec![0; size]),
-        Given::Value(bytes) => (None, bytes),
-        Given::Number(number) => (None, argument::number(&number, size)?),
-    };
-    if space == AddressSpace::Threadgroup {
-        return Ok((Argument::Threadgroup(bytes.len() as u64), None));
-    }
-    Ok((Argument::Buffer(machine.buffer(&parameter.name, bytes)), scalar))
-}
-
-fn shown(parameter: &Parameter) -> String {
-    let name = if parameter.name.is_empty() { "?" } else { &parameter.name };
-    format!("{name} [[{}]]", parameter.attribute)
 }
 
 /// Parses `1=print` or `1=PATH`.

@@ -1,6 +1,5 @@
 //! `unshade run`: runs a kernel of a cubin in the emulator; a shader or a kernel of Metal in an interpreter.
 
-mod argument;
 pub(crate) mod launch;
 mod metal;
 mod shader;
@@ -11,14 +10,24 @@ use crate::args::{GlobalArgs, RunArgs};
 use crate::output::{Stdout, write_file};
 use crate::paint::{self, faint, grouped, name};
 use anyhow::{Context, Result, bail};
-use argument::Scalar;
-use launch::{Buffer, Launch};
+use launch::Launch;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 use unshade::program::Verb;
+use unshade::run::cubin::PlacedBuffer;
 use unshade::view::SCHEMA;
+use unshade_emulate::argument::{Reader, Scalar};
 use unshade_emulate::{Device, Fault, Limits, Step, Summary};
+
+/// Maximum size of a buffer.
+const MAX_BUFFER: u64 = 1 << 32;
+
+/// Parses the values of `--arg` and `--bind`. Their files are paths.
+pub(crate) const READER: Reader<'static> = Reader {
+    most_bytes: MAX_BUFFER,
+    file: &|path| std::fs::read(path).map_err(|error| format!("can't read {path}: {error}")),
+};
 
 /// The output of a buffer after the run: `--out N=print` or `--out N=PATH`.
 struct Wanted<'a> {
@@ -81,7 +90,7 @@ pub(crate) fn run(args: &RunArgs, global: &GlobalArgs) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn wanted<'a>(text: &'a str, buffers: &[Buffer]) -> Result<Wanted<'a>> {
+fn wanted<'a>(text: &'a str, buffers: &[PlacedBuffer]) -> Result<Wanted<'a>> {
     let (number, to) = text.split_once('=').with_context(|| format!("--out '{text}': N=print or N=PATH"))?;
     let parameter: usize =
         number.parse().with_context(|| format!("--out '{text}': no number of a parameter"))?;
@@ -188,7 +197,7 @@ fn json(
     result: &Result<Summary, Fault>,
     printed: &[u8],
     wanted: &[Wanted<'_>],
-    buffers: &[Buffer],
+    buffers: &[PlacedBuffer],
     device: &mut Device,
     stdout: &mut Stdout,
 ) -> Result<()> {

@@ -1,20 +1,21 @@
 //! Shaders of DXIL and DXBC: what they are given, and the run.
 
-use super::argument::{self, Given, Scalar};
-use super::shader_view;
+use super::{READER, shader_view};
 use crate::Outcome;
 use crate::args::{GlobalArgs, LaunchArgs, RunArgs};
 use crate::commands::programs::each_program;
 use crate::input::Input;
 use crate::output::{Stdout, write_file};
 use crate::paint;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
 use unshade::carve::format::Format;
 use unshade::decompiler::ir::shader::interface::{ResourceClass, ShaderProgram};
 use unshade::dxcontainer::Container;
 use unshade::hlsl;
 use unshade::program::Verb;
+use unshade::run::shader;
+use unshade_emulate::argument::Scalar;
 use unshade_emulate::shader::{Inputs, Limits, Outputs, Register, run as interpret};
 
 /// A register that is printed or written after the run.
@@ -65,10 +66,7 @@ pub(super) fn run(
     }
     for text in &args.input {
         let (semantic, index, numbers) = input(text).with_context(|| format!("--input '{text}'"))?;
-        let is_known =
-            program.functions.iter().flat_map(|function| function.inputs.iter().chain(&function.patch));
-        let mut is_known = is_known.filter(|element| element.semantic.eq_ignore_ascii_case(&semantic));
-        if is_known.next().is_none() {
+        if !shader::has_input(program, &semantic) {
             bail!("--input '{text}': the shader has no such input");
         }
         inputs.set_input(&semantic, index, numbers);
@@ -114,35 +112,19 @@ fn contents(outputs: &Outputs, register: Register) -> Result<Vec<u8>> {
 /// Parses `REGISTER=VALUE`.
 fn bound(text: &str) -> Result<(Register, Option<Scalar>, Vec<u8>)> {
     let (name, value) = text.split_once('=').context("REGISTER=VALUE")?;
-    match argument::read(value)? {
-        Given::Buffer(scalar, bytes) => Ok((register(name)?, scalar, bytes)),
-        Given::Unset(scalar, size) => Ok((register(name)?, Some(scalar), vec![0; size])),
-        _ => bail!("a register holds a buffer, such as f32[4]=1,2 or file:data.bin"),
-    }
+    let (scalar, bytes) = shader::contents(value, &READER).map_err(|fault| anyhow!(fault))?;
+    Ok((register(name)?, scalar, bytes))
 }
 
-/// Parses `t0` or `u1.space2`.
 fn register(text: &str) -> Result<Register> {
-    let fits = || format!("'{text}' is no register such as t0, u1 or b2.space1");
-    let (name, space) = text.split_once(".space").unwrap_or((text, "0"));
-    let class = match name.get(..1) {
-        Some("t") => ResourceClass::ShaderResource,
-        Some("u") => ResourceClass::UnorderedAccess,
-        Some("b") => ResourceClass::ConstantBuffer,
-        _ => bail!("{}", fits()),
-    };
-    let number = name[1..].parse().with_context(fits)?;
-    Ok(Register { class, number, space: space.parse().with_context(fits)? })
+    shader::register(text).map_err(|fault| anyhow!(fault))
 }
 
 /// Parses `TEXCOORD1=0.5,0.5`.
 fn input(text: &str) -> Result<(String, u32, Vec<f64>)> {
     let (name, values) = text.split_once('=').context("SEMANTIC=NUMBERS")?;
-    let semantic = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let digits = &name[semantic.len()..];
-    let index = if digits.is_empty() { 0 } else { digits.parse()? };
-    let number = |text: &str| text.trim().parse::<f64>().with_context(|| format!("'{text}' is no number"));
-    Ok((semantic.to_owned(), index, values.split(',').map(number).collect::<Result<_>>()?))
+    let (semantic, index) = shader::semantic(name).map_err(|fault| anyhow!(fault))?;
+    Ok((semantic, index, shader::numbers(values).map_err(|fault| anyhow!(fault))?))
 }
 
 /// Parses `u0=print` or `u0=PATH`.
@@ -155,26 +137,4 @@ fn wanted<'a>(text: &'a str, types: &[(Register, Option<Scalar>)]) -> Result<Wan
     }
     let scalar = types.iter().find(|row| row.0 == register).and_then(|row| row.1);
     Ok(Wanted { register, path: (to != "print").then(|| Path::new(to)), scalar })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn registers_have_a_class_a_number_and_a_space() {
-        let found = register("u12.space3").unwrap();
-        assert_eq!((found.class, found.number, found.space), (ResourceClass::UnorderedAccess, 12, 3));
-        assert_eq!(register("t0").unwrap().to_string(), "t0");
-        assert!(register("x0").is_err());
-        assert!(register("é").is_err());
-        assert!(register("u").is_err());
-    }
-
-    #[test]
-    fn inputs_have_an_index() {
-        assert_eq!(input("TEXCOORD1=0.5,-2").unwrap(), ("TEXCOORD".into(), 1, vec![0.5, -2.0]));
-        assert_eq!(input("POSITION=1").unwrap(), ("POSITION".into(), 0, vec![1.0]));
-        assert!(input("POSITION=x").is_err());
-    }
 }

@@ -1,6 +1,5 @@
 //! What a shader wrote, as tables and as data.
 
-use super::argument::Scalar;
 use super::shader::Wanted;
 use crate::output::Stdout;
 use crate::paint::{faint, grouped, name};
@@ -8,8 +7,10 @@ use anyhow::Result;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
-use unshade::decompiler::ir::shader::interface::{ShaderProgram, Stage};
+use unshade::decompiler::ir::shader::interface::ShaderProgram;
+use unshade::run::shader::lane_name;
 use unshade::view::SCHEMA;
+use unshade_emulate::argument::Scalar;
 use unshade_emulate::shader::{Mesh, Number, Outputs, Register, Semantic, StreamEvent};
 
 /// Components of elements, by semantic with index.
@@ -153,16 +154,6 @@ fn by_number(numbers: &BTreeMap<(u32, Semantic), Number>) -> BTreeMap<u32, Eleme
         found.entry(*number).or_default().insert(semantic.clone(), *value);
     }
     found.iter().map(|(number, all)| (*number, elements(all))).collect()
-}
-
-/// Returns what lanes of a stage are called.
-fn lane_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Vertex => "vertex",
-        Stage::Pixel => "pixel",
-        Stage::Hull => "control point",
-        _ => "point",
-    }
 }
 
 pub(super) fn print(
