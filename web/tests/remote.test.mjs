@@ -76,6 +76,7 @@ const FAILURES = /** @type {[string, string, {changes?: Parameters<typeof serveS
   ['no such file', 'examples/none.metallib', {}, /status 404.*no such file/s],
   ['not allowed by the server', OTHER, { answer: (route) => route.fulfill({ body: TWO, headers: { 'Access-Control-Allow-Origin': 'https://someone.example' } }) }, /files\.example.*CORS/s],
   ['an unreachable server', OTHER, { answer: (route) => route.abort('connectionrefused') }, /can't be fetched.*does not respond/s],
+  ['a redirect of the same origin, which could lead elsewhere', 'moved.metallib', { changes: { 'moved.metallib': () => ({ status: 302, headers: { Location: 'https://elsewhere.example/' } }) } }, /moved\.metallib redirects.*final address/s],
   ['a redirect', OTHER, { answer: (route) => route.fulfill({ status: 302, headers: { Location: 'https://elsewhere.example/', 'Access-Control-Allow-Origin': '*' } }) }, /redirects|can't be fetched/],
   ['a web page', 'index.html', {}, /is a web page/],
   ['too large', 'large.metallib', { changes: { 'large.metallib': () => ({ body: 'x', headers: { 'Content-Length': '999999999' }, hold: true }) } }, /at most 537 MB/],
