@@ -5,7 +5,7 @@
 
 #![cfg(target_family = "wasm")]
 
-use js_sys::{Array, Function, Object, Reflect, Uint8Array};
+use js_sys::{Function, Object, Reflect, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{DecompilerInput, decompile_json, response_json, run_answer};
 use unshade::run::RunJob;
@@ -51,8 +51,9 @@ pub fn run(job: &Object) -> String {
         kernel: get("kernel").as_string().unwrap_or_default(),
         ..RunJob::default()
     };
-    for pair in Array::from(&get("files")).iter().map(|pair| Array::from(&pair)) {
-        parsed.files.insert(number(pair.get(0)).unwrap_or(0) as u32, bytes(pair.get(1)));
+    let files = get("files").as_string().unwrap_or_default();
+    for file in files.split(' ').filter_map(|file| file.parse::<u32>().ok()) {
+        parsed.files.insert(file, bytes(get(&format!("file {file}"))));
     }
     let answer = match get("launch").as_string() {
         Some(json) => parsed.set_launch_json(&json),

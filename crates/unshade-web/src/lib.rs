@@ -7,7 +7,7 @@
 
 #![cfg(target_family = "wasm")]
 
-use js_sys::{Array, Function, Object, Reflect, Uint8Array};
+use js_sys::{Function, Object, Reflect, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{
     self, Answer, DecompiledText, DecompilerInput, EditorInput, EditorOutput, Extract, Fault, Request,
@@ -122,11 +122,11 @@ impl Workspace {
         set("module", job.module.into())?;
         set("kernel", JsValue::from_str(&job.kernel))?;
         set("launch", job.launch_json().map_or(JsValue::UNDEFINED, |json| JsValue::from_str(&json)))?;
-        let files = Array::new();
+        let files: Vec<String> = job.files.keys().map(u32::to_string).collect();
+        set("files", JsValue::from_str(&files.join(" ")))?;
         for (number, bytes) in &job.files {
-            files.push(&Array::of2(&(*number).into(), &Uint8Array::from(bytes.as_slice())));
+            set(&format!("file {number}"), Uint8Array::from(bytes.as_slice()).into())?;
         }
-        set("files", files.into())?;
         Ok(object)
     }
 
