@@ -322,6 +322,20 @@ class App {
       frame.showDiagnostics([...overview.findings, ...(facts?.findings ?? []), ...((part ?? later)?.findings ?? [])]);
     }
     this.light(origin, fresh);
+    if (fresh && facts) await this.openAtLabel(facts);
+  }
+
+  /**
+   * Scrolls to the label of a function inside of another, whose listing is that of both.
+   * @param {Facts} facts
+   */
+  async openAtLabel({ subtitle, range }) {
+    const { state, subject } = this;
+    const { pane, listing } = this.first;
+    if (!subtitle.startsWith('inner') || !range || state.line !== null || state.range || VIEWS.includes(pane)) return;
+    /** @type {import('./protocol.js').LineAt} */
+    const { line } = await this.api.call({ query: 'line_at', ...subject, pane, offset: range[0] });
+    if (line !== undefined && this.state === state) listing.box.virtual.show(line, 'start');
   }
 
   /**

@@ -123,8 +123,10 @@ export class ChangeList {
   #arrange() {
     const order = this.sort.value;
     const size = (/** @type {ItemChange} */ { changed, added, removed }) => changed + added + removed;
+    // What both programs have comes before what only one has, which is all different.
+    const alone = (/** @type {ItemChange} */ { kind }) => Number(kind === 'added' || kind === 'removed');
     this.shown = this.all.filter(({ kind }) => !this.hidden.has(kind)).sort((a, b) =>
-      (order === 'name' ? 0 : order === 'lines' ? size(b) - size(a) : b.measure - a.measure || size(b) - size(a)) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+      (order === 'name' ? 0 : order === 'lines' ? size(b) - size(a) : alone(a) - alone(b) || b.measure - a.measure || size(b) - size(a)) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
     const counts = new Map(KINDS.map((kind) => [kind, 0]));
     for (const { kind } of this.all) counts.set(kind, (counts.get(kind) ?? 0) + 1);
     const chips = KINDS.filter((kind) => counts.get(kind));

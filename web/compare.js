@@ -151,8 +151,16 @@ export class Comparison {
       touchHeight: 28,
       create: () => h('div', { class: 'compare-row' }, ...[0, 1].map(() => h('span', { class: 'half' }, h('span', { class: 'gutter' }), h('span', { class: 'sign' }), h('span', { class: 'code' })))),
       render: (row, index) => this.#render(row, index),
+      onkey: (event) => this.#key(event),
       onview: () => this.#marker(),
     });
+    /** Columns by which both sides are moved to the left. */
+    this.shift = 0;
+    this.box.element.addEventListener('wheel', (event) => {
+      if (this.unified || Math.abs(event.deltaX) <= Math.abs(event.deltaY)) return;
+      event.preventDefault();
+      this.#shiftTo(this.shift + event.deltaX / 8);
+    }, { passive: false });
     this.ruler = h('div', { class: 'ruler', 'aria-hidden': 'true' });
     this.ruler.addEventListener('pointerdown', (event) => {
       const box = this.ruler.getBoundingClientRect();
@@ -293,6 +301,22 @@ export class Comparison {
     if (this.hunks.length > 0) this.#arrange();
   }
 
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return false;
+    this.#shiftTo(this.shift + (event.key === 'ArrowRight' ? 8 : -8));
+    return true;
+  }
+
+  /**
+   * Moves both sides together, to read long lines.
+   * @param {number} columns
+   */
+  #shiftTo(columns) {
+    this.shift = Math.max(0, Math.min(2_000, columns));
+    this.box.element.style.setProperty('--shift', `${-this.shift}ch`);
+  }
+
   /**
    * Goes to the next or previous difference.
    * @param {number} by
@@ -325,12 +349,21 @@ export class Comparison {
       const isLeft = typeof data !== 'string' && (this.unified ? data.right === null : side === 0);
       gutter.textContent = line ? String(line.number + 1) : '';
       sign.textContent = line ? SIGNS[kind][isLeft ? 0 : 1] : '';
-      code.replaceChildren(...(line ? markedNodes(line.tokens, line.marks) : typeof data === 'string' ? [data] : []));
+      code.replaceChildren(...(line ? markedNodes(narrow(line.tokens), line.marks) : typeof data === 'string' ? [data] : []));
       half.classList.toggle('changed', line?.changed === true);
       half.classList.toggle('left', isLeft);
       half.classList.toggle('absent', !line && typeof data !== 'string');
     });
   }
+}
+
+/**
+ * Shortens the wide gaps of machine code, so that more of a line fits beside the other.
+ * @param {Token[]} tokens
+ * @returns {Token[]}
+ */
+function narrow(tokens) {
+  return tokens.map((token, at) => (token[0] === 'space' && token[1].length > 8 && at > 0 ? ['space', '        '] : token[0] === 'space' && at === 0 && token[1].length > 4 ? ['space', '  '] : token));
 }
 
 /**

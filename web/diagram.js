@@ -449,7 +449,7 @@ export class Diagram {
       const bounds = all[k];
       // Frames that are out of view, or too small to be seen.
       if (bounds.bottom < view[1] - 20 || bounds.top > view[3] + 20 || bounds.right < view[0] - 20 || bounds.left > view[2] + 20 || (bounds.bottom - bounds.top) * zoom < 3) return [];
-      const frame = svg('path', { d, class: `loop loop-${Math.min(depth, 3)}`, 'stroke-width': Math.max(1, 1 / zoom) });
+      const frame = svg('path', { d, class: `loop loop-${Math.min(depth, 3)}` });
       // Labels of frames that are too small for them would cover others.
       if ((bounds.right - bounds.left) * zoom < label.length * 6) return [frame];
       return [frame, svg('text', { x: x + 5 / zoom, y: y - 3 / zoom, class: 'loop-label', 'font-size': Math.min(size, 60) }, label)];
@@ -544,7 +544,7 @@ export class Diagram {
       else looks.set(look, [part]);
     }
     return [...looks].sort(([a], [b]) => (a < b ? 1 : -1)).map(([look, parts]) =>
-      svg('path', { class: `outlines ${look}`, d: parts.join(''), 'stroke-width': Math.max(1, (['active', 'lit'].includes(look) ? 2.5 : 0.8) / this.zoom) }));
+      svg('path', { class: `outlines ${look}`, d: parts.join(''), 'stroke-width': this.zoom < 0.05 ? 0.3 : 1 }));
   }
 
   /** Whether a node is taller than what is drawn around a view. @param {number} node */

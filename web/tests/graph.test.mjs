@@ -188,6 +188,17 @@ test('inner functions have their names in the graph of the kernel, and a graph o
   await close();
 });
 
+test('the listing of an inner function opens at its label', async () => {
+  const { page, close } = await openPage([fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=2&pane=assembly' });
+  const label = page.locator('.column-first .line', { hasText: /^\d*_Z4facti:$/ });
+  await label.waitFor();
+  await page.waitForFunction(() => (document.querySelector('.column-first .listing')?.scrollTop ?? 0) > 100);
+  const box = /** @type {{y: number}} */ (await label.boundingBox());
+  const host = /** @type {{y: number}} */ (await page.locator('.column-first .listing').boundingBox());
+  assert.ok(Math.abs(box.y - host.y) < 25);
+  await close();
+});
+
 test('the graph of calls: who calls whom, near and far, and opening a function', async () => {
   const { page, close } = await openPage([fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=calls_sm_35.cubin&item=3&pane=calls' });
   const names = () => texts(page, '.column-first .block-label');
@@ -209,6 +220,7 @@ test('the data flow of a value, from the keyboard, in LLVM and in machine code',
   const { page, close } = await openPage([LOOPS, fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=reduce.bc&pane=assembly' });
   const register = page.locator('.column-first .line.has-bytes .reference.t-register').first();
   await register.click();
+  await page.locator('.column-first .line.active .definition.use').waitFor();
   await page.keyboard.press('w');
   await page.locator('.column-first .tab[aria-selected=true]', { hasText: 'Data flow' }).waitFor();
   await page.locator('.column-first .block.active').waitFor();

@@ -179,7 +179,7 @@ pub fn pair_similar(before: &[&Sketch], after: &[&Sketch]) -> Vec<(usize, usize,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use unshade_core::{TokenKind, TokenSink};
+    use unshade_core::TokenKind;
 
     fn sketch(lines: &[String]) -> Sketch {
         Sketch::new(&CodeLines::new(|sink| {

@@ -106,6 +106,8 @@ pub struct TokenDiff {
     pub rows: Vec<DiffRow>,
     /// Whether a listing is too long to be compared; then there are no rows.
     pub cut: bool,
+    /// The new name of each old name, as far as lines are the same.
+    pub names: HashMap<String, String>,
 }
 
 /// The numbers of lines of a comparison.
@@ -223,7 +225,28 @@ impl CodeLines {
                 rows = anchored;
             }
         }
-        TokenDiff { rows: self.pair(other, rows), cut: false }
+        let names = self.renaming(other, &rows);
+        TokenDiff { rows: self.pair(other, rows), cut: false, names }
+    }
+
+    /// Returns the texts of names that correspond in lines that are the same.
+    fn renaming(&self, other: &Self, rows: &[DiffRow]) -> HashMap<String, String> {
+        let mut names = HashMap::new();
+        for row in rows {
+            if let DiffRow::Renamed(one, two) = *row {
+                names.extend(self.name_texts(one).zip(other.name_texts(two)));
+            }
+        }
+        names
+    }
+
+    /// Returns the texts of the values and registers of a line.
+    fn name_texts(&self, line: usize) -> impl Iterator<Item = String> {
+        let is_name = |token: &CodeToken| {
+            token.name.is_some_and(|(kind, _)| !matches!(kind, NameKind::Label | NameKind::Node))
+        };
+        let names = self.tokens(line).filter(move |(_, token)| is_name(token));
+        names.map(|(start, token)| self.text.get(start..token.end).unwrap_or_default().to_owned())
     }
 
     /// Aligns lines by their whole text, and what is between by keys without names.

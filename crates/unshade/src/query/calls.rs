@@ -10,7 +10,7 @@ use super::*;
 use crate::nv_units::{self, with_unit};
 use crate::program::{Code, Piece};
 use crate::sass_listing::instruction_set;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use unshade_core::{Diagnostics, Escaped};
 use unshade_llvm::Module;
@@ -28,6 +28,9 @@ const BUDGET: f64 = 100.0;
 
 /// The maximum time of a step in milliseconds.
 const MAX_BUDGET: f64 = 1_000.0;
+
+/// The number of items whose code is read before the program is parsed, if the file is read by ranges.
+const BATCH: u32 = 64;
 
 /// The number of functions and calls that end a step.
 const MAX_STEP: usize = 20_000;
@@ -58,11 +61,32 @@ impl Session {
         };
         let mut found = Found::new(&table);
         found.answer.total = u64::from(all.end - all.start);
+        let (clock, start) = (self.clock, at);
+        let is_full = |found: &Found<'_>| {
+            clock() >= deadline || found.answer.functions.len() + found.calls.len() >= MAX_STEP
+        };
         while at < all.end {
-            let end = self.calls_from(program, at..all.end, request.at.item.is_some(), &mut found);
-            at = end.max(at + 1);
-            let is_full = found.answer.functions.len() + found.calls.len() >= MAX_STEP;
-            if (self.clock)() >= deadline || is_full {
+            // A program is parsed once for many items.
+            let is_partial = self.is_partial();
+            let end = if is_partial { at.saturating_add(BATCH).min(all.end) } else { all.end };
+            let mut unread = HashSet::new();
+            for item in (at..end).filter(|_| is_partial) {
+                if self.ensure_item(program, item).is_err() {
+                    unread.insert(item);
+                }
+            }
+            let parsed = self.parsed(program)?;
+            // Each step reads one item at least.
+            while at < end && (at == start || !is_full(&found)) {
+                if unread.contains(&at) {
+                    found.answer.unread += 1;
+                    at += 1;
+                } else {
+                    let next = calls_from(&parsed, at..all.end, request.at.item.is_some(), &mut found);
+                    at = next.max(at + 1);
+                }
+            }
+            if is_full(&found) && at > start {
                 break;
             }
         }
@@ -70,35 +94,28 @@ impl Session {
         let cursor = (at < all.end).then(|| at.to_string());
         Ok(CallsAnswer { cursor, ..found.finish() })
     }
+}
 
-    /// Reads the calls of an item, or of all items from it on that are read together. Returns the next item.
-    fn calls_from(&mut self, program: u32, items: Range<u32>, is_alone: bool, found: &mut Found<'_>) -> u32 {
-        let item = items.start;
-        // The code of a program without items is read as a whole.
-        let Ok(piece) = found.table.item(item) else { return item + 1 };
-        let is_read = self.ensure_item(program, item).is_ok();
-        let Ok(parsed) = self.parsed(program) else { return items.end };
-        if !is_read {
-            found.answer.unread += 1;
-            return item + 1;
-        }
-        match parsed.code(Some(piece), &mut Diagnostics::new()) {
-            Ok(Code::Modules(groups)) => {
-                for unit in groups.iter().flat_map(|group| &group.units) {
-                    match unit.open() {
-                        Ok(module) => found.module(&module, item, piece),
-                        Err(_) => found.answer.unread += 1,
-                    }
+/// Reads the calls of an item, or of all items from it on that are read together. Returns the next item.
+fn calls_from(parsed: &Parsed<'_>, items: Range<u32>, is_alone: bool, found: &mut Found<'_>) -> u32 {
+    let item = items.start;
+    let Ok(piece) = found.table.item(item) else { return item + 1 };
+    match parsed.code(Some(piece), &mut Diagnostics::new()) {
+        Ok(Code::Modules(groups)) => {
+            for unit in groups.iter().flat_map(|group| &group.units) {
+                match unit.open() {
+                    Ok(module) => found.module(&module, item, piece),
+                    Err(_) => found.answer.unread += 1,
                 }
-                item + 1
             }
-            Ok(Code::Machine(_)) => machine_calls(&parsed, items, is_alone, found),
-            Ok(Code::Tokens(_) | Code::Unread) => item + 1,
-            Err(_) => {
-                // Parts without code have no calls; code that can't be read is reported.
-                found.answer.unread += u32::from(!piece.panes.is_empty());
-                item + 1
-            }
+            item + 1
+        }
+        Ok(Code::Machine(_)) => machine_calls(parsed, items, is_alone, found),
+        Ok(Code::Tokens(_) | Code::Unread) => item + 1,
+        Err(_) => {
+            // Parts without code have no calls; code that can't be read is reported.
+            found.answer.unread += u32::from(!piece.panes.is_empty());
+            item + 1
         }
     }
 }

@@ -82,7 +82,12 @@ impl Side<'_> {
         let piece = self.piece(item).ok_or_else(|| Fault::new("no such item"))?;
         let pane = piece.panes.first().copied().ok_or_else(|| Fault::new("it has no code"))?;
         let Printed { lines, .. } = listing::print(&self.parsed, &self.table, Some(piece), pane)?;
-        Ok(CodeLines::new(|sink| lines.replay(sink)))
+        // The listing of a function inside of another is that of both.
+        let inner = piece.row.range.as_ref().filter(|_| piece.row.kind == "inner");
+        Ok(CodeLines::new(|sink| match inner {
+            Some(bytes) => lines.replay_range(bytes, sink),
+            None => lines.replay(sink),
+        }))
     }
 
     fn name(&self, item: usize) -> String {

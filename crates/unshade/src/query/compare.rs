@@ -3,8 +3,11 @@
 use super::recorder::{Lines, Printed};
 use super::session::{Parsed, Session};
 use super::*;
-use crate::diff::{self, Change, CodeLines, ContainerDiff, DiffRow, FieldChange, LibraryDiff, LineDiff};
+use crate::diff::{
+    self, Change, CodeLines, ContainerDiff, DiffRow, FieldChange, LibraryDiff, LineDiff, TokenDiff,
+};
 use crate::program::NamedLibrary;
+use std::collections::HashMap;
 use unshade_metallib::Library;
 
 /// Lines around a change.
@@ -46,7 +49,7 @@ impl Session {
                 let same = counts.measure() == 0 && counts.renamed == 0 && !diff.cut;
                 let mut answer = CompareAnswer { same, renamed: counts.renamed, ..CompareAnswer::default() };
                 answer.more = u64::from(diff.cut);
-                answer.take_rows(&diff.rows, &before.lines, &after.lines);
+                answer.take_rows(&diff, &before.lines, &after.lines);
                 Ok(answer)
             }
             (None, None) => {
@@ -152,7 +155,8 @@ impl CompareAnswer {
     }
 
     /// Adds the rows that differ, with some around them.
-    fn take_rows(&mut self, rows: &[DiffRow], before: &Lines, after: &Lines) {
+    fn take_rows(&mut self, diff: &TokenDiff, before: &Lines, after: &Lines) {
+        let rows = diff.rows.as_slice();
         let is_same = |row: &DiffRow| matches!(row, DiffRow::Same(..));
         let (mut left, mut right, mut free, mut kept) = (0u32, 0u32, 0usize, 0usize);
         while let Some(change) = rows.get(free..).and_then(|rest| rest.iter().position(|row| !is_same(row))) {
@@ -169,7 +173,8 @@ impl CompareAnswer {
             let inside = rows.get(start..end).unwrap_or_default();
             kept = kept.saturating_add(inside.len());
             if kept <= MAX_HUNK_LINES {
-                let lines = inside.iter().flat_map(|row| lines_of_row(row, before, after)).collect();
+                let lines =
+                    inside.iter().flat_map(|row| lines_of_row(row, &diff.names, before, after)).collect();
                 self.hunks.push(HunkEntry { left_from: left, right_from: right, lines });
             } else {
                 self.more = self.more.saturating_add(1);
@@ -219,7 +224,12 @@ fn count(rows: &[DiffRow], left: &mut u32, right: &mut u32) {
 }
 
 /// Returns the lines of a row: a changed line is the left one and, after it, the right one.
-fn lines_of_row(row: &DiffRow, before: &Lines, after: &Lines) -> Vec<HunkLineEntry> {
+fn lines_of_row(
+    row: &DiffRow,
+    names: &HashMap<String, String>,
+    before: &Lines,
+    after: &Lines,
+) -> Vec<HunkLineEntry> {
     let line = |side, tokens| HunkLineEntry { side, tokens, ..HunkLineEntry::default() };
     match *row {
         DiffRow::Same(_, at) => vec![line("both", after.line(at).tokens)],
@@ -227,23 +237,27 @@ fn lines_of_row(row: &DiffRow, before: &Lines, after: &Lines) -> Vec<HunkLineEnt
         DiffRow::Added(at) => vec![line("right", after.line(at).tokens)],
         DiffRow::Renamed(one, two) => {
             let (one, two) = (before.line(one).tokens, after.line(two).tokens);
-            let (_, marks) = marks_of(&one, &two);
+            let (_, marks) = marks_of(&one, &two, &HashMap::new());
             vec![HunkLineEntry { before: Some(one), marks, ..line("both", two) }]
         }
         DiffRow::Changed(one, two) => {
             let (one, two) = (before.line(one).tokens, after.line(two).tokens);
-            let (marks, other_marks) = marks_of(&one, &two);
+            let (marks, other_marks) = marks_of(&one, &two, names);
             let left = HunkLineEntry { paired: true, marks, ..line("left", one) };
             vec![left, HunkLineEntry { paired: true, marks: other_marks, ..line("right", two) }]
         }
     }
 }
 
-/// Returns the tokens that two lines do not have in common. The address before an instruction is not compared.
-fn marks_of(one: &[TokenEntry], two: &[TokenEntry]) -> (Vec<u32>, Vec<u32>) {
-    fn texts(tokens: &[TokenEntry]) -> Vec<&str> {
-        let is_place = |token: &TokenEntry| matches!(token, TokenEntry::Linked("comment" | "label", ..));
-        tokens.iter().map(|token| if is_place(token) { "" } else { token.text() }).collect()
+/// Returns the tokens that two lines do not have in common. The address before an instruction is not compared, and names
+/// that were renamed are no difference.
+fn marks_of(one: &[TokenEntry], two: &[TokenEntry], names: &HashMap<String, String>) -> (Vec<u32>, Vec<u32>) {
+    fn text(token: &TokenEntry) -> &str {
+        match token {
+            TokenEntry::Linked("comment" | "label", ..) => "",
+            token => token.text(),
+        }
     }
-    diff::marks(&texts(one), &texts(two))
+    let renamed = |token| names.get(text(token)).map_or(text(token), String::as_str);
+    diff::marks(&one.iter().map(renamed).collect::<Vec<_>>(), &two.iter().map(text).collect::<Vec<_>>())
 }

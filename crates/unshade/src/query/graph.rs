@@ -424,7 +424,7 @@ mod tests {
     use super::*;
 
     /// A chain of blocks, with a loop around some of them.
-    fn chain(count: u32, looped: std::ops::Range<u32>) -> GraphAnswer {
+    fn chain(count: u32, looped: Range<u32>) -> GraphAnswer {
         let edge = |from, to| GraphEdge { from, to, ..GraphEdge::default() };
         let blocks = (0..count).map(|block| GraphBlock { label: block.to_string(), ..GraphBlock::default() });
         let mut answer = GraphAnswer { blocks: blocks.collect(), ..GraphAnswer::default() };

@@ -408,6 +408,20 @@ impl Lines {
         }
     }
 
+    /// Puts the lines that were decoded from these bytes into a sink.
+    pub(super) fn replay_range(&self, bytes: &Range<u64>, sink: &mut dyn TokenSink) {
+        let is_inside = |[start, end]: ByteRange| bytes.start <= start && end <= bytes.end;
+        for line in (0..self.len()).filter(|line| self.range(*line).is_some_and(is_inside)) {
+            for record in self.records_of(line) {
+                if let Record::Token { kind, link, text } = record {
+                    let kind = KINDS.get(usize::from(kind)).map_or(TokenKind::Text, |known| known.0);
+                    sink.token(Token { kind, text, link });
+                }
+            }
+            sink.put(TokenKind::Space, "\n");
+        }
+    }
+
     /// All of it as text.
     pub(super) fn text(&self) -> String {
         let mut all = String::new();
