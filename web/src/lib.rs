@@ -39,6 +39,7 @@ macro_rules! files {
 pub static FILES: &[PageFile] = files![
     "app.css",
     "app.js",
+    "archive.js",
     "bits.js",
     "column.js",
     "compare.js",

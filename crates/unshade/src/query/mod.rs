@@ -61,7 +61,7 @@ pub use decompiler::{
     DecompiledLine, DecompiledText, Decompiler, DecompilerInput, decompile, decompile_json, parse_decompiled,
 };
 pub use extract::Taken;
-pub use report::{MAX_REPORT, Report};
+pub use report::{MAX_REPORT, PARTS, Pack, Packed, Part, Report};
 pub use request::*;
 pub use response::*;
 pub use session::{Clock, Session};
