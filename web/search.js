@@ -185,6 +185,7 @@ export function openSearch({ api, file, onchoose }) {
     const [one, many] = SCOPES.find(([value]) => value === last.scope)?.[3] ?? ['item', 'items'];
     let searched = 0;
     let total = 0;
+    let missing = '';
     let end = '';
     const seconds = () => (performance.now() - started) / 1000;
     const request = { query: 'search', file, scope: last.scope, text: last.text, regex: last.regex, case: last.exact, context: CONTEXT };
@@ -192,6 +193,7 @@ export function openSearch({ api, file, onchoose }) {
       await api.search(request, (part) => {
         if (signal.aborted) return false;
         ({ searched, total } = part);
+        missing = /** @type {{missing?: string}} */ (part).missing ?? '';
         if (part.matches.length > 0) {
           found.add(part, MAX_MATCHES);
           box.reset(found.rows.length, true);
@@ -219,6 +221,7 @@ export function openSearch({ api, file, onchoose }) {
       }
     }
     if (found.matches.length >= MAX_MATCHES && searched < total) end = `only the first are shown, from ${count(searched)} of ${count(total)} ${many}: make the text longer, or match case, to see others`;
+    if (missing) end = [end, missing].filter(Boolean).join('; ');
     const where = found.groups.length > 1 ? ` in ${plural(found.groups.length, last.scope === 'sources' ? 'source' : 'function')}` : '';
     const within = `${plural(searched, one, many)}, ${seconds().toFixed(1)} s`;
     status.textContent = `${found.matches.length === 0 ? 'No matches' : plural(found.matches.length, 'match', 'matches') + where}${end ? `; ${end}` : ` (${within})`}.`;

@@ -50,7 +50,7 @@ function inline() {
   const answers = unpack();
   /** @type {import('./steps.js').Call} */
   const call = async (request, signal) => {
-    const answer = (await answers).answer(request);
+    const answer = await (await answers).answer(request);
     if (signal?.aborted) throw signal.reason;
     if (answer.error) throw new QueryError(answer.error);
     return answer;
@@ -62,7 +62,7 @@ function inline() {
     call,
     search: (request, receive, signal) => searchInSteps(call, request, receive, signal),
     async bytes(request) {
-      const { answer, bytes } = (await answers).extract(request);
+      const { answer, bytes } = await (await answers).extract(request);
       if (answer.error) throw new QueryError(answer.error);
       return { name: answer.name, blob: new Blob([/** @type {Uint8Array<ArrayBuffer>} */ (bytes)]) };
     },

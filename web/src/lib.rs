@@ -47,6 +47,7 @@ macro_rules! files {
 pub static FILES: &[PageFile] = files![
     "app.css",
     "app.js",
+    "archive.js",
     "bits.js",
     "calls.js",
     "changes.js",

@@ -10,8 +10,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { gunzipSync } from 'node:zlib';
 
+import { Archive } from '../archive.js';
 import { Answers } from '../report.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -51,13 +51,13 @@ test('the module of the static page answers as the library does', { skip: !proce
 /** Queries that a report answers differently or not at all. */
 const OWN = new Set(['calls', 'changes', 'close', 'compare', 'edit', 'extract', 'flow', 'hash', 'parameters', 'run', 'save']);
 
-test('the answers in a report are those of the library', { skip: !process.env.UNSHADE }, () => {
+test('the answers in a report are those of the library', { skip: !process.env.UNSHADE }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'unshade-report-'));
   const report = join(folder, 'report.html');
   execFileSync(/** @type {string} */ (process.env.UNSHADE), ['html', ...files, '-o', report]);
   const packed = /id="report">([^<]*)</.exec(readFileSync(report, 'utf8'))?.[1] ?? '';
   rmSync(folder, { recursive: true });
-  const answers = new Answers(JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString()));
+  const answers = new Answers(await Archive.open(packed));
   let same = 0;
   for (const [text, expected] of asked) {
     let request;
@@ -69,7 +69,7 @@ test('the answers in a report are those of the library', { skip: !process.env.UN
     const { schema, ...wanted } = JSON.parse(expected);
     // Error messages of a report differ.
     if (OWN.has(request.query) || wanted.error) continue;
-    const { schema: _, ...told } = answers.answer(request);
+    const { schema: _, ...told } = await answers.answer(request);
     const plain = (/** @type {any} */ answer) => (request.query === 'search' ? answer.matches : without(answer));
     assert.deepEqual(plain(told), plain(wanted), text);
     same++;

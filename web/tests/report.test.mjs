@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
+import { Answers } from '../report.js';
 import { download, end, fixture, litBytes, openPage, scratch, texts, titled } from './harness.mjs';
 
 after(end);
@@ -14,7 +15,7 @@ after(end);
 const TWO = fixture('metallib/vertex_fragment.metallib');
 
 /**
- * Opens a window with a report of these files.
+ * Opens a window with a report of these files, which functions may follow.
  * @param {string[]} files
  * @param {string} [hash]
  * @param {RegExp} [faults]
@@ -104,4 +105,41 @@ test('several files and formats, and names that would be HTML', async () => {
   });
   assert.equal(await page.evaluate(() => /** @type {any} */ (window).taken), undefined);
   await close();
+});
+
+test('a report of some functions has those alone, and all about them', async () => {
+  const { page, close } = await openReport([fixture('metallib/linker_1_2_8.metallib'), '#0']);
+  await page.locator('.counted', { hasText: '1 function' }).first().waitFor();
+  assert.equal((await texts(page, '.functions .item-name')).length, 1);
+  await page.locator('.functions .row').first().click();
+  await page.locator('.column-first .listing .code', { hasText: 'define' }).first().waitFor();
+  await page.locator('.column-first .line.has-bytes').nth(3).click();
+  await litBytes(page);
+  await page.keyboard.press('f');
+  const dialog = page.getByRole('dialog', { name: 'Search all' });
+  await dialog.getByLabel('Search for').fill('define');
+  await page.keyboard.press('Enter');
+  await dialog.locator('.search-status', { hasText: /^\d+ match.*\(1 listing,/ }).waitFor();
+  await dialog.locator('.result-context').first().waitFor();
+  await close();
+});
+
+test('what is not in a report is said, with the command that makes one of it', async () => {
+  const findings = [{ severity: 'note', rule: 'report-size', path: [], message: 'the report is not complete' }];
+  const rows = [{ item: 0, name: 'f', kind: 'kernel' }];
+  const kept = /** @type {Record<string, any>} */ ({
+    'overview 0': { programs: [{ program: 0, space: [0, 70000], path: 'f' }], findings: [] }, 'rows 0 0': { total: 1, columns: [], rows },
+  });
+  const archive = /** @type {any} */ ({
+    index: { findings, files: [], kinds: [], blocks: [] }, has: () => false,
+    answer: async (/** @type {string} */ key) => kept[key], bytes: async (/** @type {string} */ key) => (key === 'bytes 0 0 0' ? new Uint8Array(65536).fill(7) : undefined),
+  });
+  const answers = new Answers(archive);
+  const listing = await answers.answer({ query: 'listing', item: 0 });
+  assert.match(listing.error.hint, /unshade html FILE FUNCTION/);
+  assert.equal((await answers.answer({ query: 'hex', from: 65000, count: 4 })).bytes, '07070707');
+  assert.match((await answers.answer({ query: 'hex', from: 65000, count: 4000 })).error.message, /not in the report/);
+  assert.deepEqual((await answers.answer({ query: 'overview' })).findings, findings);
+  const searched = await answers.answer({ query: 'search', scope: 'listings', text: 'x' });
+  assert.deepEqual([searched.total, searched.missing], [0, 'listings that are not in the report were not searched']);
 });

@@ -77,17 +77,26 @@ fn reports_hold_nothing_of_a_file_as_html() {
     fs::remove_dir_all(&folder).unwrap();
 }
 
+/// A report has room for a large program, and for the functions that are selected.
 #[test]
-fn programs_too_large_for_a_report_are_refused() {
-    let file = std::env::temp_dir().join(format!("unshade-large-{}.metallib", std::process::id()));
+fn large_programs_have_reports_and_functions_their_own() {
+    let folder = std::env::temp_dir().join(format!("unshade-large-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (file, report) = (folder.join("large.metallib"), folder.join("report.html"));
     let mut bytes = fs::read(root().join("tests/fixtures/metallib/vertex_fragment.metallib")).unwrap();
     // The file size in the header makes the zeros part of the library.
     bytes.resize(40 << 20, 0);
     bytes[16..24].copy_from_slice(&(40u64 << 20).to_le_bytes());
     fs::write(&file, bytes).unwrap();
-    let output = unshade(&["html", file.to_str().unwrap()], "");
+    let (file, report) = (file.to_str().unwrap(), report.to_str().unwrap());
+    assert!(unshade(&["html", file, "-o", report], "").status.success());
+    let whole = fs::metadata(report).unwrap().len();
+    assert!(whole < 20_000_000, "{whole} bytes");
+    assert!(unshade(&["html", file, "corner", "-o", report, "--force"], "").status.success());
+    let one = fs::metadata(report).unwrap().len();
+    assert!(one < whole, "{one} of {whole} bytes");
+    let output = unshade(&["html", file, "corners", "-o", report, "--force"], "");
     let message = String::from_utf8(output.stderr).unwrap();
-    fs::remove_file(&file).unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(message.contains("too many for a report") && message.contains("unshade explore"), "{message}");
+    assert!(!output.status.success() && message.contains("corner"), "{message}");
+    fs::remove_dir_all(&folder).unwrap();
 }

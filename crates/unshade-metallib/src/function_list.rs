@@ -269,6 +269,13 @@ impl<'a> Functions<'a> {
         }
     }
 
+    /// Returns the function of this index whose group is at the reader's position.
+    pub(crate) fn at(index: u32, reader: Reader<'a>) -> Option<Function<'a>> {
+        let count = index.saturating_add(1);
+        let mut one = Self { reader, shared_group: None, next: index, count, failed: None };
+        one.read().ok().filter(|_| one.shared_group.is_none())
+    }
+
     /// Returns the number of functions that the list declares. Untrusted: do not allocate by it.
     pub fn declared_count(&self) -> u32 {
         self.count

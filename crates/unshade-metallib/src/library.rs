@@ -15,6 +15,7 @@ use crate::reflection::Reflection;
 use crate::sources::Sources;
 use alloc::format;
 use core::fmt;
+use core::ops::Range;
 use unshade_core::{Error, ErrorKind, Reader, Result};
 
 /// Which of Apple's two tools wrote a library.
@@ -116,6 +117,14 @@ impl<'a> Library<'a> {
     /// Returns the function at this index. Reads the function list up to that function.
     pub fn function(&self, index: u32) -> Option<Function<'a>> {
         self.functions().map_while(Result::ok).find(|function| function.index == index)
+    }
+
+    /// Returns the function at this index whose group has this range, without reading those before it. `None` if the
+    /// group is another one, or one of several functions.
+    pub fn function_in(&self, index: u32, group: &Range<u64>) -> Option<Function<'a>> {
+        let start = group.start.checked_sub(self.file.base())?;
+        let size = group.end.checked_sub(group.start)?;
+        Functions::at(index, self.file.part(start, size).ok()?).filter(|one| one.range == *group)
     }
 
     /// Returns which tool wrote the library, judged by the sizes of the first function's metadata groups. `None` if

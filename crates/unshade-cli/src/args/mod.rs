@@ -131,12 +131,14 @@ Examples:
     ///
     /// The page is that of `unshade explore` with all data included: functions, listings, decompiled C, facts,
     /// structure, control flow, bytes. It opens from disk and loads nothing else.
+    ///
+    /// A report stays below 20 MB. Of a larger file, what is needed least is left out: other listings, bytes, graphs, decompiled
+    /// text, then listings of the last functions. Reports of some functions have room for all of that.
     #[command(after_help = format!("\
 Examples:
   unshade html default.metallib -o report.html
   unshade html shader.dxil kernel.cubin -o report.html
-  unshade edit mlx.metallib --keep '/^softmax/' -o few.metallib
-  unshade html few.metallib -o softmax.html
+  unshade html mlx.metallib '/^softmax/' -o softmax.html  a report of some functions
 
 {EXIT_STATUS}"))]
     Html(Deferred<HtmlArgs>),

@@ -182,9 +182,8 @@ pub(crate) struct ExploreArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct HtmlArgs {
-    /// Files and folders
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) targets: TargetArgs,
     #[command(flatten)]
     pub(crate) output: FileArgs,
 }

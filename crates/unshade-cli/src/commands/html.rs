@@ -1,43 +1,83 @@
 //! `unshade html`: writes files as one self-contained page.
 //!
-//! The page is that of `unshade explore`. Instead of asking a server, it reads prepared answers from a data block:
-//! JSON, compressed with gzip, in base64. All modules become one script, in which each is a function that returns its
+//! The page is that of `unshade explore`. Instead of asking a server, it reads prepared answers from a data block: each
+//! line is a block of answers, compressed with deflate, in base64; the first is their index. The page unpacks a block when
+//! an answer in it is shown. All modules become one script, in which each is a function that returns its
 //! exports. The content security policy lists the hashes of the script and the styles, so the browser runs nothing
 //! else. The data block is the only place with contents of files, so names in files cannot become HTML.
 
 use super::explore::files::Files;
 use super::explore::page;
+use super::programs::require_selected;
 use crate::Outcome;
 use crate::args::HtmlArgs;
-use crate::input::NothingFound;
+use crate::input::{Input, NothingFound, is_folder};
 use crate::output::write_text;
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::Compression;
-use flate2::write::GzEncoder;
+use flate2::write::DeflateEncoder;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
-use unshade::query::{Fault, Report};
-use unshade_page::push_base64;
+use std::path::{Path, PathBuf};
+use unshade::carve::Limits;
+use unshade::program::Verb;
+use unshade::query::{Fault, PARTS, Report};
+use unshade::select::Selection;
 
 /// The entry module.
 const FIRST: &str = "app.js";
 
 pub(crate) fn run(args: &HtmlArgs) -> Result<Outcome> {
-    let files = Files::list(&args.paths)?;
-    let mut report = Report::default();
-    let mut programs = 0;
-    for (file, slot) in (0..).zip(&files.all()) {
-        let added = slot.lock().session().and_then(|session| report.add(file, session));
-        programs += added.map_err(|fault| with_hint(&fault)).with_context(|| slot.name().to_owned())?;
+    let (paths, selection) = args.targets.split()?;
+    check_selection(&paths, &selection)?;
+    let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
+    let files = Files::list(&paths)?;
+    let mut report = Report::new(packed);
+    let mut found = 0;
+    for slot in files.all() {
+        let added = slot.lock().session().and_then(|session| report.add(session, &selection));
+        found += added.map_err(|fault| with_hint(&fault)).with_context(|| slot.name().to_owned())?;
     }
-    if programs == 0 {
-        bail!(NothingFound("no GPU program in the files".to_owned()));
+    if found == 0 {
+        let what =
+            if selection.is_everything() { "no GPU program in the files" } else { "no function matches" };
+        bail!(NothingFound(what.to_owned()));
     }
-    let json = report.finish(&files.entries());
-    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
-    packer.write_all(json.as_bytes())?;
-    write_text(&args.output, &html(&packer.finish()?)?)?;
+    for part in PARTS {
+        for (file, slot) in (0..).zip(&files.all()) {
+            if let Ok(session) = slot.lock().session() {
+                report.fill(part, file, session);
+            }
+        }
+    }
+    let answers = report.finish(&files.entries());
+    write_text(&args.output, &html(&answers.blocks)?)?;
+    if let Some(note) = answers.left_out {
+        let name = args.output.output.as_deref().map_or_else(|| "the report".into(), Path::to_string_lossy);
+        anstream::eprintln!(
+            "{name} is not complete: {note}; `unshade html FILE FUNCTION… -o REPORT` makes one of some functions"
+        );
+    }
     Ok(Outcome::Done)
+}
+
+/// Fails unless every selector matches something.
+fn check_selection(paths: &[OsString], selection: &Selection) -> Result<()> {
+    if selection.selectors.is_empty() || paths.iter().any(|path| is_folder(Path::new(path))) {
+        return Ok(());
+    }
+    let inputs = paths.iter().map(Input::open).collect::<Result<Vec<_>>>()?;
+    require_selected(&inputs, selection, Verb::Html, &Limits::default())
+}
+
+/// Compresses a block.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = DeflateEncoder::new(Vec::new(), Compression::best());
+    // Memory can always be written to.
+    let _ = packer.write_all(bytes);
+    packer.finish().unwrap_or_default()
 }
 
 /// An error with advice.
@@ -48,8 +88,8 @@ fn with_hint(fault: &Fault) -> anyhow::Error {
     }
 }
 
-/// Builds the page, with compressed answers.
-fn html(answers: &[u8]) -> Result<String> {
+/// Builds the page, with compressed answers: one line for each block.
+fn html(answers: &[Vec<u8>]) -> Result<String> {
     let page = text("index.html")?;
     let style = text("app.css")?;
     let script = script()?;
@@ -63,7 +103,8 @@ fn html(answers: &[u8]) -> Result<String> {
         hash(&script),
         hash(&style)
     );
-    let mut out = String::with_capacity(answers.len() / 3 * 4 + page.len() + style.len() + script.len());
+    let size: usize = answers.iter().map(|block| block.len() / 3 * 4 + 8).sum();
+    let mut out = String::with_capacity(size + page.len() + style.len() + script.len());
     for line in page.lines() {
         if line.starts_with("<meta http-equiv=\"Content-Security-Policy\"") {
             write!(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">")?;
@@ -72,8 +113,11 @@ fn html(answers: &[u8]) -> Result<String> {
         } else if line.starts_with("<script type=\"module\"") {
             write!(out, "<script type=\"module\">{script}</script>")?;
         } else if line == "</body>" {
-            out.push_str("<script type=\"application/gzip\" id=\"report\">");
-            push_base64(&mut out, answers);
+            out.push_str("<script type=\"application/octet-stream\" id=\"report\">");
+            for (number, block) in answers.iter().enumerate() {
+                out.push_str(if number > 0 { "\n" } else { "" });
+                push_base64(&mut out, block);
+            }
             out.push_str("</script>\n</body>");
         } else {
             // The page is delivered like that of the server.
@@ -123,7 +167,7 @@ mod tests {
 
     #[test]
     fn policy_names_what_stands_in_the_page() {
-        let html = html(b"answers").unwrap();
+        let html = html(&[b"answers".to_vec(), b"more".to_vec()]).unwrap();
         let between = |start: &str, end: &str| {
             let rest = html.split_once(start).unwrap().1;
             rest.split_once(end).unwrap().0
@@ -133,6 +177,6 @@ mod tests {
         assert!(html.contains(&hash(between("<style>", "</style>"))));
         assert!(!html.contains("'self'") && !html.contains("unsafe"));
         assert_eq!(html.matches("<script").count(), 2);
-        assert!(html.contains("id=\"report\">YW5zd2Vycw==</script>"));
+        assert!(html.contains("id=\"report\">YW5zd2Vycw==\nbW9yZQ==</script>"));
     }
 }

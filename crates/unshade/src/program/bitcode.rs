@@ -398,7 +398,7 @@ impl Program for Bitcode<'_> {
                 ],
                 ..Row::default()
             };
-            Piece { row, index, panes: panes(air::is_air(module)), has_bytes: index == 0, unit: 0 }
+            Piece { row, index, panes: panes(air::is_air(module)), has_bytes: index == 0, ..Piece::default() }
         };
         let all = self.modules.iter().map(piece).collect();
         let are_air = !self.modules.is_empty() && self.modules.iter().all(|(_, module)| air::is_air(module));

@@ -275,6 +275,7 @@ impl Program for DxProgram<'_> {
             index,
             panes: if is_code(&part) { piece::SHADER } else { &[] },
             has_bytes: true,
+            entry: None,
         };
         let view = self.view();
         let all = (0..).zip(self.container.found_parts()).zip(&view.parts).map(piece).collect();

@@ -16,8 +16,6 @@ use crate::source_files::{self, SourceFile, visit_files};
 use crate::view::{FunctionRow, FunctionView, HashesView, LibraryView};
 use serde::Serialize;
 use std::ops::{ControlFlow, Range};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use unshade_core::{Diagnostics, Escaped, OutlineSink, Result, TokenKind, TokenSink};
 use unshade_metallib::function_list::ShortVersion;
 use unshade_metallib::gpu_object::NamedRange;
@@ -120,10 +118,6 @@ pub struct NamedLibrary<'a> {
 struct MetalProgram<'a> {
     universal: Option<Universal<'a>>,
     libraries: Vec<NamedLibrary<'a>>,
-    /// The functions of each library, read when a second one is asked for: one is found faster without.
-    functions: Vec<OnceLock<Vec<Function<'a>>>>,
-    /// Whether a function was asked for.
-    is_asked: AtomicBool,
     /// The errors of the slices that could not be read.
     diagnostics: Diagnostics,
     size: u64,
@@ -188,8 +182,6 @@ impl<'a> MetalProgram<'a> {
         Ok(Self {
             universal: None,
             libraries: vec![NamedLibrary { slice: String::new(), library }],
-            functions: vec![OnceLock::new()],
-            is_asked: AtomicBool::new(false),
             diagnostics: Diagnostics::new(),
             size: find.data.len() as u64,
         })
@@ -212,9 +204,7 @@ impl<'a> MetalProgram<'a> {
             libraries.extend(library.map(|library| NamedLibrary { slice: slice.name(), library }));
         }
         let size = find.data.len() as u64;
-        let functions = libraries.iter().map(|_| OnceLock::new()).collect();
-        let is_asked = AtomicBool::new(false);
-        Ok(Self { universal: Some(universal), libraries, functions, is_asked, diagnostics, size })
+        Ok(Self { universal: Some(universal), libraries, diagnostics, size })
     }
 
     /// Returns each library with the index of its first function. Function numbers run across all libraries.
@@ -238,17 +228,11 @@ impl<'a> MetalProgram<'a> {
 
     /// Returns the function of a piece, with its library.
     fn function(&self, piece: &Piece) -> Result<(&Library<'a>, Function<'a>)> {
-        let unit = piece.unit as usize;
-        let is_first = !self.is_asked.swap(true, Ordering::Relaxed);
-        let function =
-            self.libraries.get(unit).zip(self.functions.get(unit)).and_then(|(named, functions)| {
-                let library = &named.library;
-                if is_first {
-                    return Some((library, library.function(piece.index)?));
-                }
-                let read = || library.functions().map_while(Result::ok).collect();
-                Some((library, functions.get_or_init(read).get(piece.index as usize)?.clone()))
-            });
+        let library = self.libraries.get(piece.unit as usize).map(|named| &named.library);
+        let function = library.and_then(|library| {
+            let entry = piece.entry.as_ref().and_then(|entry| library.function_in(piece.index, entry));
+            Some((library, entry.or_else(|| library.function(piece.index))?))
+        });
         function.ok_or_else(|| super::no_piece(0))
     }
 
@@ -329,7 +313,8 @@ impl Program for MetalProgram<'_> {
                 row.cells.push(Cell::text(named.slice.clone()));
                 let has_bytes = row.range.is_some();
                 let panes = if has_bytes { piece::AIR } else { &[] };
-                all.push(Piece { unit, index, panes, has_bytes, row });
+                let entry = Some(function.range.clone());
+                all.push(Piece { unit, index, panes, has_bytes, row, entry });
             }
         }
         Pieces { noun: "function", columns: PIECE_COLUMNS, all, panes: &[] }

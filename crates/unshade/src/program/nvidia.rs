@@ -255,7 +255,7 @@ impl Program for NvidiaProgram<'_> {
             *count = count.saturating_add(1);
             let mut row = row(view);
             row.cells.push(Cell::number(entry));
-            Piece { unit, index, panes, has_bytes: true, row }
+            Piece { unit, index, panes, has_bytes: true, row, entry: None }
         };
         let all = kernels.into_iter().map(piece).collect();
         let panes = match &self.program {

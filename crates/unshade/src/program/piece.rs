@@ -5,6 +5,7 @@
 
 use super::{Column, Row};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The listings of other LLVM modules, and of machine code without a decompiler.
 pub(super) const CODE: &[&str] = &["assembly", "raw"];
@@ -32,6 +33,8 @@ pub struct Piece {
     pub index: u32,
     /// The available listings: `assembly`, `raw`, `c`, `hlsl`, `metal`, `ptx`.
     pub panes: &'static [&'static str],
+    /// The range of its entry in the list of pieces, if the format finds it faster with that.
+    pub entry: Option<Range<u64>>,
     /// Whether [`Program::bytes_of`](super::Program::bytes_of) returns bytes.
     pub has_bytes: bool,
 }

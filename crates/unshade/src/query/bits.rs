@@ -26,6 +26,21 @@ impl Session {
             _ => Err(no_code()),
         })?
     }
+
+    /// Returns the fields of all words of an item at these offsets, which are in order: the words are decoded once.
+    pub(super) fn all_bits(&mut self, place: &Place, offsets: &[u64]) -> Answer<Vec<BitsAnswer>> {
+        let table = self.table(place.program)?;
+        let item = place.item.map(|item| table.item(item)).transpose()?;
+        let Some(item) = item else { return Ok(Vec::new()) };
+        let parsed = self.parsed(place.program)?;
+        let Code::Machine(program) = parsed.code(Some(item), &mut Diagnostics::new())? else {
+            return Ok(Vec::new());
+        };
+        Ok(with_unit(program, item.unit, |entry, unit| match unit {
+            Unit::Cubin(cubin) if !is_packed(entry) => at_offsets(cubin, offsets),
+            _ => Vec::new(),
+        })?)
+    }
 }
 
 /// Returns the code of the function at an index among those of a cubin.
@@ -36,18 +51,47 @@ pub(super) fn function_at<'a>(cubin: &Cubin<'a>, index: u32, name: &'a str) -> O
     Some(Function { name, isa, bytes: code.data(), address: function.symbol.value, file_offset: code.base() })
 }
 
-/// The word at an offset. Functions may be inside of others: the outermost knows which words go together.
-fn at_offset(cubin: &Cubin<'_>, offset: u64) -> Option<BitsAnswer> {
+/// Returns the outermost function that holds an offset: it knows which words go together.
+fn holding<'a>(cubin: &Cubin<'a>, offset: u64) -> Option<Function<'a>> {
     let is_inside = |function: &unshade_nv::function::Function<'_>| {
         function.code(cubin).is_ok_and(|code| code.range().contains(&offset))
     };
     let holding = (0..).zip(cubin.functions()).filter(|(_, function)| is_inside(function));
     let (index, _) = holding.max_by_key(|(_, function)| function.symbol.size)?;
-    let function = function_at(cubin, index, "")?;
+    function_at(cubin, index, "")
+}
+
+/// Returns the fields of the word at an offset.
+fn at_offset(cubin: &Cubin<'_>, offset: u64) -> Option<BitsAnswer> {
+    let function = holding(cubin, offset)?;
     let size = function.isa.word_bytes as u64;
     let place = offset.checked_sub(function.file_offset)? / size.max(1);
-    let start = function.file_offset.saturating_add(place.saturating_mul(size));
     let (address, word) = function.words().nth(usize::try_from(place).ok()?)?;
+    Some(explained(&function, place, address, word))
+}
+
+/// Returns the fields of the words at these offsets, which are in order.
+fn at_offsets(cubin: &Cubin<'_>, mut offsets: &[u64]) -> Vec<BitsAnswer> {
+    let mut found = Vec::new();
+    while let Some(function) = offsets.first().and_then(|first| holding(cubin, *first)) {
+        let size = function.isa.word_bytes as u64;
+        let end = function.file_offset.saturating_add(function.bytes.len() as u64);
+        let (inside, after) = offsets.split_at(offsets.partition_point(|offset| *offset < end).max(1));
+        for (place, (address, word)) in (0u64..).zip(function.words()) {
+            let start = function.file_offset.saturating_add(place.saturating_mul(size));
+            if inside.binary_search(&start).is_ok() {
+                found.push(explained(&function, place, address, word));
+            }
+        }
+        offsets = after;
+    }
+    found
+}
+
+/// Returns the fields of a word, the `place`th of its function.
+fn explained(function: &Function<'_>, place: u64, address: u64, word: Word) -> BitsAnswer {
+    let size = function.isa.word_bytes as u64;
+    let start = function.file_offset.saturating_add(place.saturating_mul(size));
     let mut answer = BitsAnswer {
         range: [start, start.saturating_add(size)],
         word: format!("{:#0width$x}", word.bits(), width = function.isa.word_bytes * 2 + 2),
@@ -68,7 +112,7 @@ fn at_offset(cubin: &Cubin<'_>, offset: u64) -> Option<BitsAnswer> {
         }
         Word::Instruction(instruction) => instruction_fields(&instruction, address, &mut answer),
     }
-    Some(answer)
+    answer
 }
 
 fn instruction_fields(instruction: &Instruction, address: u64, answer: &mut BitsAnswer) {

@@ -79,7 +79,7 @@ pub use edit::{
 pub use extract::Taken;
 pub use launch::*;
 pub use relations::*;
-pub use report::{MAX_REPORT, Report};
+pub use report::{MAX_REPORT, PARTS, Pack, Packed, Part, Report};
 pub use request::*;
 pub use response::*;
 pub use run::answer as run_answer;

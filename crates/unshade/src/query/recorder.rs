@@ -49,6 +49,17 @@ const KINDS: [(TokenKind, &str); 14] = [
     (TokenKind::Text, "text"),
 ];
 
+/// The names of kinds in the order of their numbers.
+pub(super) const KIND_NAMES: [&str; KINDS.len()] = {
+    let mut names = [""; KINDS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = KINDS[at].1;
+        at += 1;
+    }
+    names
+};
+
 fn kind_number(kind: TokenKind) -> u8 {
     let place = KINDS.iter().position(|known| known.0 == kind).unwrap_or(KINDS.len() - 1);
     place as u8

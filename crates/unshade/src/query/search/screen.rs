@@ -112,7 +112,7 @@ mod tests {
             ("air\\.atomic.*i32", "air.atomic"),
             ("^define.*@k$", "define"),
             ("colou?r", "colo"),
-            ("a+bc*", "b"),
+            ("a+bcd*", "bc"),
             ("ab{2}c", "a"),
             ("one|two", ""),
             ("(?i)abc", ""),
