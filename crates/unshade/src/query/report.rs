@@ -85,6 +85,7 @@ impl Report {
 
     fn program(&mut self, file: u32, program: u32, session: &mut Session) -> Answer<()> {
         let at = format!("{file} {program}");
+        self.put_if(&format!("sizes {at}"), session.sizes(&Sizes { file, program, limit: None }))?;
         self.put_if(&format!("verify {at}"), session.verify(&Place { file, program, item: None }))?;
         self.put_if(&format!("outline {at}"), tree(session, program))?;
         let (data, _) = session.space_of(program)?;
