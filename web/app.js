@@ -1,5 +1,6 @@
 /** The page: creates its parts and connects them. Selecting bytes in one part highlights them in the others. */
 
+import { withAhead } from './ahead.js';
 import { BitsTip } from './bits.js';
 import { Column, isListing, paneLabel, panesOf } from './column.js';
 import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
@@ -16,6 +17,7 @@ import { Notes } from './notes.js';
 import { askComment, askRename, showNotes } from './notes_dialog.js';
 import { tellRestart } from './notice.js';
 import { keepOffline } from './offline.js';
+import { firstPart } from './listing.js';
 import { Outline } from './outline.js';
 import { remember } from './recent.js';
 import { fetchLinked, linkedAddress } from './remote.js';
@@ -43,7 +45,7 @@ const DESCRIBE_DELAY = 120;
 class App {
   constructor() {
     restoreTheme();
-    this.api = connect((files) => tellRestart(files));
+    this.api = withAhead(connect((files) => tellRestart(files)));
     this.store = new Store();
     /** @type {Overview | null} */
     this.overview = null;
@@ -81,6 +83,7 @@ class App {
       onpair: (/** @type {number | undefined} */ left, /** @type {number | undefined} */ right) => this.comparePair(left, right),
       onhover: (/** @type {Line} */ line, /** @type {() => HTMLElement | undefined} */ row) => this.showBits(line, row),
       onleave: () => this.tip.hide(),
+      actions: this.overviewActions(),
     };
     this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.choosePane(pane) });
     this.second = new Column({ ...column, name: 'second', onpane: (side) => this.store.go({ side }, { replace: true }) });
@@ -203,6 +206,25 @@ class App {
     }
   }
 
+  /** @returns {import('./overview.js').Actions} */
+  overviewActions() {
+    return {
+      item: (item) => this.store.go({ item }),
+      range: (range) => this.store.go({ range }, { replace: true }),
+      program: (program) => this.store.go({ program, item: null }),
+      pane: (pane) => this.store.go({ pane, line: null }),
+      label: paneLabel,
+      filter: (terms) => this.inSidebar(() => this.list.filter(terms)),
+      commands: {
+        filter: { label: 'Filter functions', key: '/', run: () => this.inSidebar(() => this.list.focus()) },
+        search: { label: 'Search all', key: 'f', run: () => this.search() },
+        verify: { label: 'Verify', key: 'v', run: () => this.verify() },
+        ...(this.api.name === 'inline' ? {} : { compare: { label: 'Compare with another', key: 'c', run: () => this.compare() } }),
+        download: { label: 'Download', key: 'd', run: () => this.download() },
+      },
+    };
+  }
+
   /** @returns {import('./keys.js').Key[]} */
   keyTable() {
     const pane = (/** @type {KeyboardEvent} */ event) => {
@@ -214,7 +236,7 @@ class App {
       { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.inSidebar(() => this.list.focus()) },
       { group: 'Find', keys: 'f', does: 'search names, listings, sources and bytes', run: () => this.search() },
       { group: 'Find', keys: 'g', does: 'go to an offset or a line', run: () => this.goToPlace() },
-      { group: 'Find', keys: 'j k', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1) },
+      { group: 'Find', keys: 'j k', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1, event) },
       { group: 'Read', keys: '1…6', does: 'first, second… tab', run: pane },
       { group: 'Read', keys: '← →', does: 'move through names in a line, bytes, a tree' },
       { group: 'Read', keys: 'Enter', does: 'go to the definition of the name; choose the row' },
@@ -265,6 +287,7 @@ class App {
         this.overview = null;
         this.facts = null;
         this.factsKey = '';
+        this.list.opening(entry.file);
         performance.mark('unshade:open');
         const { promise, controller } = this.files.overview(entry.file);
         const overview = await waiting(this.first.panel, `Opening ${baseName(entry.name)}…`, controller, promise);
@@ -274,10 +297,20 @@ class App {
       }
       this.showing = this.show(origin);
       await this.showing;
+      if (origin === this.list && this.state === state) this.askAhead();
     } catch (error) {
       if (!aborted(error)) this.showError(entry, error);
       else if (!this.overview && this.file === entry) this.stopped();
     }
+  }
+
+  /** Asks for what the next function of the list will show. */
+  askAhead() {
+    const next = this.list.next();
+    if (!next || !this.first.listing.subject) return;
+    const { pane } = this.first;
+    const subject = { ...this.subject, item: next.item };
+    this.api.ahead([firstPart({ ...subject, pane }), { query: 'facts', ...subject }]);
   }
 
   /** Waits until everything pending is shown, for commands typed before that. */
@@ -309,6 +342,7 @@ class App {
     this.hex.show(subject.file, program.program, program.space);
     if (frame.outline.open) this.outline.load();
 
+    this.first.of = this.second.of = { program, programs: overview.programs };
     const key = JSON.stringify(subject);
     const fresh = key !== this.factsKey;
     // Request the listing together with the facts, not after them: it is what the user waits for.
@@ -332,7 +366,7 @@ class App {
   async openAtLabel({ subtitle, range }) {
     const { state, subject } = this;
     const { pane, listing } = this.first;
-    if (!subtitle.startsWith('inner') || !range || state.line !== null || state.range || VIEWS.includes(pane)) return;
+    if (!subtitle.startsWith('inner') || !range || state.line !== null || state.range || !isListing(pane)) return;
     /** @type {import('./protocol.js').LineAt} */
     const { line } = await this.api.call({ query: 'line_at', ...subject, pane, offset: range[0] });
     if (line !== undefined && this.state === state) listing.box.virtual.show(line, 'start');

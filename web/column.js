@@ -9,6 +9,7 @@ import { showFacts } from './facts.js';
 import { FlowView } from './flow.js';
 import { GraphView } from './graph.js';
 import { Listing } from './listing.js';
+import { ProgramOverview } from './overview.js';
 import { nothing } from './rows.js';
 
 /** @typedef {import('./protocol.js').Facts} Facts */
@@ -64,8 +65,9 @@ export class Column {
    * @param {(line: import('./protocol.js').Line, row: () => HTMLElement | undefined) => void} options.onhover
    * @param {() => void} options.onleave
    * @param {() => import('./notes.js').FunctionNotes | null} options.notes
+   * @param {import('./overview.js').Actions} options.actions of the first screen of a program
    */
-  constructor({ name, api, run, onpane, onselect, onrange, say, onitem, onpair, onhover, onleave, notes }) {
+  constructor({ name, api, run, onpane, onselect, onrange, say, onitem, onpair, onhover, onleave, notes, actions }) {
     this.name = name;
     this.run = run;
     this.onpane = onpane;
@@ -84,6 +86,9 @@ export class Column {
     this.calls = new CallsView({ api, say, onitem });
     this.flow = new FlowView({ api, say, onrange: (range) => onrange(this, range) });
     this.comparison = new Comparison({ api, say, onpair });
+    this.overview = new ProgramOverview({ api, actions });
+    /** The program that is shown, and those of its file. @type {{program: import('./protocol.js').Program, programs: import('./protocol.js').Program[]} | null} */
+    this.of = null;
     this.factsView = h('div', { class: 'facts-view' });
     this.message = h('div', { class: 'message-view' });
     this.tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': name });
@@ -134,6 +139,11 @@ export class Column {
       if (facts && facts !== this.facts) {
         this.facts = facts;
         showFacts(this.factsView, facts, (range) => this.onrange(this, range));
+        if (subject.item === undefined && this.of) {
+          this.factsView.prepend(this.overview.above);
+          this.factsView.append(this.overview.below);
+          this.overview.show(subject.file, this.of.program, this.of.programs);
+        }
         this.factsView.scrollTop = 0;
       }
     } else if (this.pane === 'graph') {

@@ -15,6 +15,8 @@ import { NARROW } from './theme.js';
 /** @typedef {{file: number, program: number, item?: number, pane: string}} Subject */
 
 const PAGE = 250;
+/** The longest token that is shown, in characters. */
+const MAX_TOKEN = 20_000;
 /** Milliseconds that the mouse must rest on a line before its bits are explained. */
 const HOVER_DELAY = 500;
 /** Token kinds with a colour of their own. */
@@ -39,7 +41,8 @@ export function tokenNodes(tokens) {
       continue;
     }
     const span = document.createElement('span');
-    span.textContent = text;
+    // Names of a megabyte would stop the browser; downloads have them whole.
+    span.textContent = text.length > MAX_TOKEN ? `${text.slice(0, MAX_TOKEN)}… (cut)` : text;
     span.className = COLOURED.has(kind) ? `t-${kind}` : '';
     if (link !== undefined) {
       span.dataset.link = String(entity(link));
@@ -73,6 +76,15 @@ export function entity(link) {
 /** @param {Line} line */
 export function textOf(line) {
   return line.tokens.map((token) => token[1]).join('');
+}
+
+/**
+ * Returns the request for the first part of a listing that is shown.
+ * @param {Subject} subject
+ * @param {number} [from]
+ */
+export function firstPart(subject, from = 0) {
+  return { query: 'listing', ...subject, from, count: PAGE };
 }
 
 export class Listing {
@@ -160,7 +172,7 @@ export class Listing {
     const from = line === null ? 0 : Math.floor(line / PAGE) * PAGE;
     try {
       /** @type {import('./protocol.js').ListingPart} */
-      const part = await waiting(this.over, 'Reading the listing…', controller, this.api.call({ query: 'listing', ...subject, from, count: PAGE }, controller.signal));
+      const part = await waiting(this.over, 'Reading the listing…', controller, this.api.call(firstPart(subject, from), controller.signal));
       if (this.controller !== controller) return null;
       this.pages.put(from, part.lines);
       this.box.label = `${subject.pane}, ${plural(part.total, 'line')}`;

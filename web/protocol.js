@@ -115,6 +115,7 @@
  * @property {string} [mangled] Its name in the file, if that is mangled.
  * @property {string} kind Its kind.
  * @property {Record<string, string>} cells The values by column; empty ones are left out.
+ * @property {string[]} [arguments] The arguments of the parameters of its family.
  * @property {Range} [range] Its bytes.
  */
 
@@ -125,6 +126,7 @@
  * @property {boolean} [regex] Whether `text` is a regular expression.
  * @property {string[]} [kinds] The selected kinds; all if there are none.
  * @property {boolean} [has_source] Only what has an embedded source.
+ * @property {string} [terms] Terms in the language of the filter: `gemv !half size>4k`.
  */
 
 /**
@@ -132,6 +134,30 @@
  * @typedef {object} Sort
  * @property {string} column The key of a column, or `item`, `name`, `kind`.
  * @property {boolean} [descending] Whether the highest comes first.
+ */
+
+/**
+ * The instances of a template.
+ * @typedef {object} Family
+ * @property {string} name The name, with a `*` for each parameter.
+ * @property {number} from The index of the first row, among those that match.
+ * @property {number} count How many there are.
+ * @property {number} size Their size in bytes.
+ * @property {FamilyParameter[]} parameters What is different between them.
+ */
+
+/**
+ * A parameter of a family.
+ * @typedef {object} FamilyParameter
+ * @property {string} name Its name: `type`, or the letters before a number; empty if there are none.
+ * @property {number} width The length of the longest argument in characters.
+ */
+
+/**
+ * How far something is.
+ * @typedef {object} Pending
+ * @property {number} done How many items are done.
+ * @property {number} total How many there are.
  */
 
 /**
@@ -143,6 +169,81 @@
  * @property {number} [at] The index of the item in `find`, among those that match.
  * @property {Column[]} columns The columns.
  * @property {Row[]} rows The rows.
+ * @property {string[]} [texts] The texts that the filter looks for in names.
+ * @property {boolean} [fuzzy] Whether no name has the texts of the filter, and the rows have names with their letters.
+ * @property {Family[]} [families] The families of all rows that match, if they were requested.
+ * @property {Pending} [pending] How far the calls were read, if that is not finished: the answer is incomplete.
+ */
+
+/**
+ * A part of a file.
+ * @typedef {object} SectionSize
+ * @property {string} name Its name.
+ * @property {Range} range Its bytes.
+ * @property {number} [items] How many items are in it.
+ */
+
+/**
+ * The size of an item.
+ * @typedef {object} ItemSize
+ * @property {number} item Its number.
+ * @property {string} name Its name.
+ * @property {string} kind Its kind.
+ * @property {number} size Its size.
+ */
+
+/**
+ * The size of a family.
+ * @typedef {object} FamilySize
+ * @property {string} name Its name.
+ * @property {number} count How many items it has.
+ * @property {number} size Their size.
+ * @property {ItemSize[]} items The largest of them.
+ */
+
+/**
+ * What was not named.
+ * @typedef {object} Rest
+ * @property {number} families How many families.
+ * @property {number} count How many items.
+ * @property {number} size Their size.
+ */
+
+/**
+ * Items with the same bytes.
+ * @typedef {object} Duplicates
+ * @property {number} count How many there are.
+ * @property {number} size The size of one.
+ * @property {ItemSize[]} items The first of them.
+ */
+
+/**
+ * The items for a chip.
+ * @typedef {object} ChipSize
+ * @property {string} chip The chip.
+ * @property {number} count How many items.
+ * @property {number} size Their size.
+ */
+
+/**
+ * Which items have an embedded source.
+ * @typedef {object} Sources
+ * @property {number} count How many.
+ * @property {ItemSize[]} items The first of them.
+ */
+
+/**
+ * The sizes of a program's parts.
+ * @typedef {object} Sizes
+ * @property {number} total The size of the program.
+ * @property {SectionSize[]} sections The parts of the file, from the top of its outline.
+ * @property {FamilySize[]} families The items, by family, the largest family first.
+ * @property {Rest} [more] The items of further families.
+ * @property {ItemSize[]} largest The largest items.
+ * @property {ItemSize[]} smallest The smallest items.
+ * @property {Duplicates[]} [duplicates] Groups of items with the same bytes, those first that take the most. Left out if they were not compared.
+ * @property {ChipSize[]} [chips] Items by chip, if they are for several.
+ * @property {Sources} sources How many items have an embedded source, and the first of them.
  */
 
 /**

@@ -4,6 +4,7 @@
  */
 
 import { Archive } from './archive.js';
+import { fuzzyTerms, parseTerms, selects } from './terms.js';
 
 /** @typedef {import('./protocol.js').Line} Line */
 /** @typedef {import('./protocol.js').OutlineNode & {inside?: Nested[]}} Nested */
@@ -54,6 +55,7 @@ export class Answers {
       case 'hex': return this.#hex(request);
       case 'outline': return outlineOf(await this.#recorded(`outline ${at}`), request);
       case 'search': return this.#search(request);
+      case 'sizes': return this.#recorded(`sizes ${at}`);
       case 'bits': return this.#bits(`bits ${place}`, request.offset);
       case 'extract': return (await this.extract(request)).answer;
       default: return refuse('Comparing is not available in reports.');
@@ -146,9 +148,21 @@ export class Answers {
     if (table.error) return table;
     const finds = matcher(filter.text ?? '', filter.regex, false);
     if (typeof finds !== 'function') return finds;
-    const sources = filter.has_source ? new Set(await this.#recorded(`sources ${at}`)) : null;
-    let rows = table.rows.filter((/** @type {any} */ row) => (!filter.kinds?.length || filter.kinds.includes(row.kind))
-      && (!sources || sources.has(row.item)) && (!filter.text || finds(row.name) || finds(row.mangled ?? '')));
+    const withSource = filter.has_source || filter.terms ? await this.#recorded(`sources ${at}`) : null;
+    const sources = new Set(Array.isArray(withSource) ? withSource : []);
+    const parsed = parseTerms(filter.terms ?? '', table.columns, table.rows, sources);
+    if ('error' in parsed) return parsed;
+    let { terms } = parsed;
+    const select = () => table.rows.filter((/** @type {any} */ row) => (!filter.kinds?.length || filter.kinds.includes(row.kind))
+      && (!filter.has_source || sources.has(row.item)) && (!filter.text || finds(row.name) || finds(row.mangled ?? '')) && selects(terms, row));
+    let rows = select();
+    const texts = terms.flatMap(({ text, negative }) => (text !== undefined && !negative ? [text] : []));
+    const fuzzy = rows.length === 0 ? fuzzyTerms(terms) : null;
+    if (fuzzy) {
+      terms = fuzzy;
+      const spreadOf = (/** @type {any} */ row) => fuzzy.reduce((sum, { spread }) => sum + (spread?.(row) ?? 0), 0);
+      rows = select().sort((/** @type {any} */ one, /** @type {any} */ other) => spreadOf(one) - spreadOf(other));
+    }
     if (sort) {
       const value = (/** @type {any} */ row) => (['name', 'kind'].includes(sort.column) ? row[sort.column] : sort.column === 'item' ? String(row.item) : (row.cells[sort.column] ?? '').replace(/(\d),(?=\d{3})/g, '$1'));
       const order = new Intl.Collator('en', { numeric: true }).compare;
@@ -164,6 +178,7 @@ export class Answers {
     return {
       total: table.total, matched: rows.length, from: first, ...(place >= 0 ? { at: place } : {}),
       columns: table.columns, rows: rows.slice(first, first + count),
+      ...(texts.length ? { texts } : {}), ...(fuzzy && rows.length ? { fuzzy: true } : {}),
     };
   }
 

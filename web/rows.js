@@ -16,7 +16,7 @@ import { VirtualRows } from './virtual.js';
  * @property {() => HTMLElement} [create]
  * @property {(row: HTMLElement, index: number) => void} render
  * @property {(index: number, event: Event) => void} [onchoose] called on click or Enter
- * @property {(index: number) => void} [onmove] called when a key made the row active
+ * @property {(index: number, event?: KeyboardEvent) => void} [onmove] called when a key made the row active
  * @property {(event: KeyboardEvent, index: number) => boolean | void} [onkey] returns true if it handled the key
  * @property {(first: number, last: number) => void} [onview]
  */
@@ -92,21 +92,23 @@ export class RowBox {
   /**
    * Moves by a number of rows, as the arrow keys do.
    * @param {number} by
+   * @param {KeyboardEvent} [event]
    */
-  move(by) {
+  move(by, event) {
     const from = this.active >= 0 ? this.active : by > 0 ? -1 : this.total;
-    this.moveTo(from + by);
+    this.moveTo(from + by, event);
   }
 
   /**
    * Makes a row active as the keys do, and calls `onmove`.
    * @param {number} index
+   * @param {KeyboardEvent} [event]
    */
-  moveTo(index) {
+  moveTo(index, event) {
     const next = Math.max(0, Math.min(this.total - 1, index));
     if (this.total === 0 || next === this.active) return;
     this.setActive(next);
-    this.options.onmove?.(next);
+    this.options.onmove?.(next, event);
   }
 
   #point() {
@@ -137,12 +139,12 @@ export class RowBox {
     }
     const { page } = this.virtual;
     switch (event.key) {
-      case 'ArrowDown': case 'j': this.move(1); break;
-      case 'ArrowUp': case 'k': this.move(-1); break;
-      case 'PageDown': this.move(page); break;
-      case 'PageUp': this.move(-page); break;
-      case 'Home': this.moveTo(0); break;
-      case 'End': this.moveTo(this.total - 1); break;
+      case 'ArrowDown': case 'j': this.move(1, event); break;
+      case 'ArrowUp': case 'k': this.move(-1, event); break;
+      case 'PageDown': this.move(page, event); break;
+      case 'PageUp': this.move(-page, event); break;
+      case 'Home': this.moveTo(0, event); break;
+      case 'End': this.moveTo(this.total - 1, event); break;
       case 'Enter': case ' ':
         if (this.active >= 0) this.options.onchoose?.(this.active, event);
         break;

@@ -40,6 +40,50 @@ pub fn demangle(name: &[u8]) -> Option<String> {
     Some(text.0)
 }
 
+/// The maximum number of parts of a decorated name.
+const MAX_PARTS: usize = 12;
+
+/// Returns the demangled form of a symbol as toolchains decorate it, or `None` if nothing in it is mangled: functions
+/// inside of a kernel are `$KERNEL$HELPER`, and sections are `.text.FUNCTION`.
+///
+/// ```
+/// assert_eq!(unshade::demangle_symbol(b"$_Z5scalePf$__cuda_div").as_deref(), Some("$scale(float*)$__cuda_div"));
+/// assert_eq!(unshade::demangle_symbol(b".text._Z5scalePf").as_deref(), Some(".text.scale(float*)"));
+/// assert_eq!(unshade::demangle_symbol(b"$main$__cuda_div"), None);
+/// ```
+pub fn demangle_symbol(name: &[u8]) -> Option<String> {
+    if let Some(demangled) = demangle(name) {
+        return Some(demangled);
+    }
+    let text = std::str::from_utf8(name).ok().filter(|text| text.len() <= MAX_MANGLED)?;
+    if let Some(at) = text.find("._Z").filter(|_| text.starts_with('.')) {
+        let (section, function) = text.split_at(at + 1);
+        return Some(format!("{section}{}", demangle_symbol(function.as_bytes())?));
+    }
+    let inside = text.strip_prefix('$')?;
+    let parts: Vec<&str> = inside.split('$').collect();
+    if parts.len() > MAX_PARTS {
+        return None;
+    }
+    let (mut shown, mut is_mangled, mut at) = (String::new(), false, 0);
+    while let Some(part) = parts.get(at) {
+        // A mangled name may have dollar signs itself: the longest one that can be read is meant.
+        let longest = (at + 1..=parts.len()).rev().find_map(|end| {
+            let joined = parts.get(at..end)?.join("$");
+            joined.starts_with("_Z").then(|| demangle(joined.as_bytes())).flatten().map(|name| (name, end))
+        });
+        is_mangled |= longest.is_some();
+        let (name, end) = longest.unwrap_or_else(|| ((*part).to_owned(), at + 1));
+        if shown.len().saturating_add(name.len()) > MAX_DEMANGLED {
+            return None;
+        }
+        shown.push('$');
+        shown.push_str(&name);
+        at = end;
+    }
+    is_mangled.then_some(shown)
+}
+
 /// Returns the qualified name at the start of a name in Microsoft's mangling, if all of its parts are identifiers. The
 /// parts come innermost first, each ends with `@`, and another `@` ends the list.
 fn microsoft_name(name: &[u8]) -> Option<String> {
@@ -80,6 +124,23 @@ mod tests {
         for name in [&b"?"[..], b"?@@", b"??0a@@YAXXZ", b"?f@?$s@H@@YAXXZ", b"?f@0@@", b"?f", b"?a b@@Y"] {
             assert_eq!(demangle(name), None, "{}", name.escape_ascii());
         }
+    }
+
+    #[test]
+    fn decorated_names() {
+        for (name, expected) in [
+            ("$_ZN2ns1kIfEEvPT_$__cuda_sm20_div_u64", Some("$void ns::k<float>(float*)$__cuda_sm20_div_u64")),
+            ("$_Z1fv$_Z1gv", Some("$f()$g()")),
+            ("$kernel$_Z1gi", Some("$kernel$g(int)")),
+            ("_Z1fv", Some("f()")),
+            ("$_Z$$", None),
+            ("$", None),
+            (".text.main", None),
+            ("._Z", None),
+        ] {
+            assert_eq!(demangle_symbol(name.as_bytes()).as_deref(), expected, "{name}");
+        }
+        assert_eq!(demangle_symbol("$_Z1fv".repeat(100).as_bytes()), None);
     }
 
     #[test]

@@ -39,7 +39,7 @@
 //! | [`disassembly`] | prints modules and token programs |
 //! | [`decompile`](mod@decompile) | turns NVIDIA machine code into C |
 //! | [`ghidra`] | writes kernels as programs that Ghidra imports |
-//! | [`demangle()`], [`DemangledComments`] | demangle C++ names, also in listings |
+//! | [`demangle()`], [`demangle_symbol()`], [`DemangledComments`] | demangle C++ names, also in listings |
 //! | [`quantity`] | formats counts and sizes for people |
 //! | [`notes`] | applies a reader's names and comments to decompiled text |
 //! | [`safe_path`] | makes safe file names of names that come from files |
@@ -119,7 +119,7 @@ pub mod source_files;
 pub mod survey;
 pub mod view;
 
-pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle};
+pub use demangle::{MAX_DEMANGLED, MAX_MANGLED, demangle, demangle_symbol};
 pub use demangled_comments::{DemangledComments, has_mangled_names};
 pub use dxcontainer_check::check as check_dxcontainer;
 #[cfg(not(target_family = "wasm"))]

@@ -6,7 +6,7 @@
 //! | `/expression/` | every item whose name, mangled or demangled, matches the regular expression |
 //! | `#12` | the item of this index |
 
-use crate::demangle;
+use crate::demangle_symbol;
 use crate::program::ItemName;
 use std::ops::ControlFlow;
 use unshade_core::Escaped;
@@ -94,11 +94,12 @@ impl Selector {
             Self::Name(text) => {
                 name == text.as_bytes()
                     || Escaped(name).to_cow() == *text
-                    || demangle(name).is_some_and(|demangled| demangled == *text)
+                    || demangle_symbol(name).is_some_and(|demangled| demangled == *text)
             }
             Self::Expression(expression) => {
                 expression.is_match(name)
-                    || demangle(name).is_some_and(|demangled| expression.is_match(demangled.as_bytes()))
+                    || demangle_symbol(name)
+                        .is_some_and(|demangled| expression.is_match(demangled.as_bytes()))
             }
         }
     }
@@ -182,7 +183,7 @@ impl<'s> Unmatched<'s> {
         for (selector, nearest) in &mut self.selectors {
             if let Selector::Name(wanted) = selector {
                 nearest.note(wanted, &Escaped(item.name).to_cow());
-                if let Some(demangled) = demangle(item.name) {
+                if let Some(demangled) = demangle_symbol(item.name) {
                     nearest.note(wanted, &demangled);
                 }
             }

@@ -7,7 +7,7 @@ use super::{
     Verdict, VerifyDepth, map, piece,
 };
 use crate::carve::{self, Find};
-use crate::demangle;
+use crate::demangle_symbol;
 use crate::nv_units::{Nvidia, Unit, each_batch, each_unit, with_unit};
 use crate::quantity::{counted, dimensions, grouped};
 use crate::sass_listing::instruction_set;
@@ -416,7 +416,7 @@ fn demangle_all(rows: &mut [KernelRow], runner: &dyn Runner) {
     let distinct: HashSet<&str> = rows.iter().map(KernelRow::own_name).collect();
     let names: Vec<&str> = distinct.into_iter().collect();
     let demangled = map(runner, "demangling", names.len(), |at| {
-        names.get(at).map(|name| ((*name).to_owned(), demangle(name.as_bytes())))
+        names.get(at).map(|name| ((*name).to_owned(), demangle_symbol(name.as_bytes())))
     });
     let demangled: HashMap<String, Option<String>> = demangled.into_iter().flatten().collect();
     for row in rows {

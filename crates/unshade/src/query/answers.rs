@@ -50,6 +50,7 @@ impl Session {
             Request::Edit(_) | Request::Save(_) | Request::Close(_) => {
                 Err(Fault::new("these files are fixed").hint("`unshade explore` edits files"))
             }
+            Request::Sizes(request) => self.sizes(request).map(Response::Sizes),
         }
     }
 
@@ -136,7 +137,16 @@ impl Session {
     }
 
     pub(super) fn rows(&mut self, request: &Rows) -> Answer<RowsAnswer> {
-        self.table(request.program)?.answer(request)
+        let table = self.table(request.program)?;
+        let terms = filter::Terms::parse(&request.filter.terms, &table.comparables())?;
+        if terms.callees().next().is_none() {
+            return table.answer(request, terms, None);
+        }
+        let mut callees = self.callees.remove(&request.program).unwrap_or_default();
+        let pending = self.read_calls(request.program, &mut callees);
+        let answer = table.answer(request, terms, Some(&callees));
+        self.callees.insert(request.program, callees);
+        Ok(RowsAnswer { pending: pending?, ..answer? })
     }
 
     fn hash(&mut self, place: &Place) -> Answer<HashAnswer> {

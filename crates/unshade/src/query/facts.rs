@@ -121,7 +121,7 @@ impl Session {
         let mut diagnostics = Diagnostics::new();
         let described = parsed.program.card(item, &mut diagnostics)?;
         Ok(FactsAnswer {
-            title: item.row.readable_name().to_owned(),
+            title: rows::cut(item.row.readable_name()),
             subtitle: item.row.kind.to_string(),
             declaration: lines_of(|recorder| {
                 described.declaration.iter().for_each(|(kind, text)| recorder.put(*kind, text));

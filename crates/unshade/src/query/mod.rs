@@ -10,6 +10,10 @@
 //! | `request`, `response`, `relations` | the shapes |
 //! | `source` | the bytes of a file: resident, or read by ranges when they are needed |
 //! | `rows` | the items of a program as a table |
+//! | `filter` | the language in which rows are selected |
+//! | `families` | rows that are instances of one template |
+//! | `callees` | the functions that items call |
+//! | `sizes` | how large parts, items and families are, and which are the same |
 //! | `recorder` | printed listings, packed |
 //! | `session` | a file, its programs, and what is kept of them |
 //! | `facts` | what is known of a program or of one of its items, for people |
@@ -43,6 +47,7 @@
 
 mod answers;
 mod bits;
+mod callees;
 mod calls;
 mod changes;
 mod code_text;
@@ -51,6 +56,8 @@ mod decompiler;
 mod edit;
 mod extract;
 mod facts;
+mod families;
+mod filter;
 mod flow;
 mod graph;
 mod language;
@@ -67,6 +74,7 @@ mod rows;
 mod run;
 mod search;
 mod session;
+mod sizes;
 mod source;
 mod workspace;
 

@@ -59,6 +59,8 @@ pub enum Request {
     Parameters(Parameters),
     /// A launch of a kernel or shader.
     Run(Run),
+    /// How large the parts of a program are.
+    Sizes(Sizes),
 }
 
 impl Request {
@@ -88,6 +90,7 @@ impl Request {
             Self::Edit(one) => one.file,
             Self::Save(one) => one.file,
             Self::Close(one) => one.file,
+            Self::Sizes(one) => one.file,
         }
     }
 }
@@ -147,6 +150,8 @@ pub struct Rows {
     /// An item that the rows must include, instead of `from`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub find: Option<u32>,
+    /// Whether the instances of a template are together.
+    pub families: bool,
 }
 
 /// Which rows are selected: those that match every field.
@@ -163,6 +168,9 @@ pub struct Filter {
     pub kinds: Vec<String>,
     /// Only what has an embedded source.
     pub has_source: bool,
+    /// Terms in the language of the filter: `gemv !half size>4k`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub terms: String,
 }
 
 /// An order of rows.
@@ -204,6 +212,18 @@ impl Pane {
     pub fn place(&self) -> Place {
         Place { file: self.file, program: self.program, item: self.item }
     }
+}
+
+/// Asks how large the parts of a program are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Sizes {
+    /// Which file.
+    pub file: u32,
+    /// Which program.
+    pub program: u32,
+    /// How many items are named; the others are counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
 }
 
 /// Asks for lines of a listing.
@@ -524,6 +544,7 @@ enum Query {
     Hash,
     Parameters,
     Run,
+    Sizes,
 }
 
 /// A request as it is written, with the fields of all kinds: code that reads these is a third of what it would be for each
@@ -543,6 +564,8 @@ struct Fields {
     filter: Filter,
     sort: Option<Sort>,
     find: Option<u32>,
+    #[serde(default)]
+    families: bool,
     link: Option<i64>,
     offset: Option<u64>,
     #[serde(default)]
@@ -609,14 +632,15 @@ impl TryFrom<Fields> for Request {
             Query::Overview => Self::Overview(Overview { file, program: fields.program }),
             Query::Rows => {
                 let (from, count) = (fields.first()?, fields.count()?);
-                let (filter, sort) = (fields.filter, fields.sort);
-                Self::Rows(Rows { file, program, filter, sort, from, count, find })
+                let Fields { filter, sort, families, .. } = fields;
+                Self::Rows(Rows { file, program, filter, sort, from, count, find, families })
             }
             Query::Facts => Self::Facts(place),
             Query::Verify => Self::Verify(place),
             Query::Hash => Self::Hash(place),
             Query::Parameters => Self::Parameters(Parameters { at: place, name: fields.name }),
             Query::Run => Self::Run(Run { at: place, name: fields.name, launch: fields.launch }),
+            Query::Sizes => Self::Sizes(Sizes { file, program, limit: fields.limit }),
             Query::Listing => {
                 Self::Listing(Listing { at: at(pane), from: fields.first()?, count: fields.count()? })
             }

@@ -124,6 +124,8 @@ pub enum Response {
     Parameters(ParametersAnswer),
     /// To [`Request::Run`](super::Request::Run).
     Run(RunAnswer),
+    /// To [`Request::Sizes`](super::Request::Sizes).
+    Sizes(SizesAnswer),
 }
 
 /// The files of a workspace.
@@ -248,6 +250,161 @@ pub struct RowsAnswer {
     pub columns: Vec<ColumnHead>,
     /// The rows.
     pub rows: Vec<RowEntry>,
+    /// The texts that the filter looks for in names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<String>,
+    /// Whether no name has the texts of the filter, and the rows have names with their letters.
+    #[serde(skip_serializing_if = "core::ops::Not::not")]
+    pub fuzzy: bool,
+    /// The families of all rows that match, if they were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub families: Option<Vec<Family>>,
+    /// How far the calls were read, if that is not finished: the answer is incomplete.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<Pending>,
+}
+
+/// The instances of a template.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Family {
+    /// The name, with a `*` for each parameter.
+    pub name: String,
+    /// The index of the first row, among those that match.
+    pub from: u32,
+    /// How many there are.
+    pub count: u32,
+    /// Their size in bytes.
+    pub size: u64,
+    /// What is different between them.
+    pub parameters: Vec<FamilyParameter>,
+}
+
+/// A parameter of a family.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FamilyParameter {
+    /// Its name: `type`, or the letters before a number; empty if there are none.
+    pub name: String,
+    /// The length of the longest argument in characters.
+    pub width: u32,
+}
+
+/// How far something is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Pending {
+    /// How many items are done.
+    pub done: u32,
+    /// How many there are.
+    pub total: u32,
+}
+
+/// The sizes of a program's parts.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SizesAnswer {
+    /// The size of the program.
+    pub total: u64,
+    /// The parts of the file, from the top of its outline.
+    pub sections: Vec<SectionSize>,
+    /// The items, by family, the largest family first.
+    pub families: Vec<FamilySize>,
+    /// The items of further families.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more: Option<Rest>,
+    /// The largest items.
+    pub largest: Vec<ItemSize>,
+    /// The smallest items.
+    pub smallest: Vec<ItemSize>,
+    /// Groups of items with the same bytes, those first that take the most. Left out if they were not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicates: Option<Vec<Duplicates>>,
+    /// Items by chip, if they are for several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chips: Vec<ChipSize>,
+    /// How many items have an embedded source, and the first of them.
+    pub sources: Sources,
+}
+
+/// A part of a file.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SectionSize {
+    /// Its name.
+    pub name: String,
+    /// Its bytes.
+    pub range: ByteRange,
+    /// How many items are in it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub items: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// The size of a family.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct FamilySize {
+    /// Its name.
+    pub name: String,
+    /// How many items it has.
+    pub count: u32,
+    /// Their size.
+    pub size: u64,
+    /// The largest of them.
+    pub items: Vec<ItemSize>,
+}
+
+/// The size of an item.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ItemSize {
+    /// Its number.
+    pub item: u32,
+    /// Its name.
+    pub name: String,
+    /// Its kind.
+    pub kind: String,
+    /// Its size.
+    pub size: u64,
+}
+
+/// What was not named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Rest {
+    /// How many families.
+    pub families: u32,
+    /// How many items.
+    pub count: u32,
+    /// Their size.
+    pub size: u64,
+}
+
+/// Items with the same bytes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Duplicates {
+    /// How many there are.
+    pub count: u32,
+    /// The size of one.
+    pub size: u64,
+    /// The first of them.
+    pub items: Vec<ItemSize>,
+}
+
+/// The items for a chip.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ChipSize {
+    /// The chip.
+    pub chip: String,
+    /// How many items.
+    pub count: u32,
+    /// Their size.
+    pub size: u64,
+}
+
+/// Which items have an embedded source.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Sources {
+    /// How many.
+    pub count: u32,
+    /// The first of them.
+    pub items: Vec<ItemSize>,
 }
 
 /// A column.
@@ -275,6 +432,9 @@ pub struct RowEntry {
     pub kind: String,
     /// The values by column; empty ones are left out.
     pub cells: BTreeMap<&'static str, String>,
+    /// The arguments of the parameters of its family.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
     /// Its bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ByteRange>,

@@ -2,6 +2,9 @@
 //! milliseconds.
 
 use super::MAX_ROWS;
+use super::callees::Callees;
+use super::families::Families;
+use super::filter::{Comparable, Terms};
 use super::request::{Filter, Rows, Sort};
 use super::response::{Answer, ByteRange, ColumnHead, Fault, RowEntry, RowsAnswer};
 use crate::program::{Align, Cell, Piece, Pieces, Row};
@@ -31,7 +34,7 @@ pub(super) fn byte_range(range: &Option<Range<u64>>) -> Option<ByteRange> {
 }
 
 /// Compares cells of a column.
-fn compare(one: &Cell, other: &Cell) -> Ordering {
+pub(super) fn compare(one: &Cell, other: &Cell) -> Ordering {
     let number = |cell: &Cell| match cell {
         Cell::Number(number) | Cell::Size(number) | Cell::Offset(number) => Some(*number),
         Cell::Place(range) => Some(range.start),
@@ -110,25 +113,60 @@ impl Table {
         kinds
     }
 
-    /// Returns the selected items, in order.
-    fn selected(&self, filter: &Filter, sort: Option<&Sort>) -> Answer<Vec<u32>> {
+    /// Returns the columns that a filter can compare.
+    pub(super) fn comparables(&self) -> Vec<Comparable> {
+        let is_number = |at: usize| {
+            let cells = self.items().iter().filter_map(|piece| piece.row.cells.get(at));
+            let mut cells = cells.filter(|cell| **cell != Cell::Empty);
+            matches!(cells.next(), Some(Cell::Number(_) | Cell::Size(_) | Cell::Offset(_) | Cell::Place(_)))
+        };
+        let comparable = |(at, column): &(usize, ColumnHead)| Comparable {
+            key: column.key,
+            label: column.label,
+            at: *at,
+            is_number: is_number(*at),
+        };
+        self.columns.iter().map(comparable).collect()
+    }
+
+    /// Returns the selected items in the order of the file.
+    fn selected(&self, filter: &Filter, terms: &Terms, callees: Option<&Callees>) -> Answer<Vec<u32>> {
         let pattern = Pattern::new(&filter.text, filter.regex, false)?;
-        let is_selected = |row: &Row| {
+        let none = Callees::default();
+        let callees = callees.unwrap_or(&none);
+        let called: Vec<Vec<bool>> = terms.callees().map(|pattern| callees.matching(pattern)).collect();
+        let is_selected = |item: u32, row: &Row| {
+            // What was not read yet is not selected, not even by its opposite.
+            let is_read = called.is_empty() || callees.calls(item as usize, &[]).is_some();
+            let calls = |term: usize| {
+                let matching = called.get(term).map_or(&[][..], |matching| matching);
+                callees.calls(item as usize, matching) == Some(true)
+            };
             (filter.kinds.is_empty() || filter.kinds.iter().any(|kind| *kind == row.kind))
                 && (!filter.has_source || row.has_source)
                 && (pattern.finds(row.readable_name())
                     || mangled(row).is_some_and(|name| pattern.finds(name)))
+                && is_read
+                && terms.select(row, calls)
         };
-        let mut items: Vec<u32> = (0..)
-            .zip(self.items())
-            .filter(|(_, piece)| is_selected(&piece.row))
-            .map(|(item, _)| item)
-            .collect();
-        let Some(sort) = sort else { return Ok(items) };
+        let items = (0..).zip(self.items()).filter(|(item, piece)| is_selected(*item, &piece.row));
+        Ok(items.map(|(item, _)| item).collect())
+    }
+
+    fn row(&self, item: u32) -> Option<&Row> {
+        self.items().get(item as usize).map(|piece| &piece.row)
+    }
+
+    /// Sorts items by a column.
+    fn sort(&self, items: &mut [u32], sort: &Sort) -> Answer<()> {
         let column = self.columns.iter().find(|(_, column)| column.key == sort.column).map(|(at, _)| *at);
-        let row = |item: u32| self.items().get(item as usize).map(|piece| &piece.row);
+        if column.is_none() && !["name", "kind", "item"].contains(&sort.column.as_str()) {
+            return Err(Fault::new("no such column"));
+        }
         let order = |one: &u32, other: &u32| {
-            let (Some(left), Some(right)) = (row(*one), row(*other)) else { return Ordering::Equal };
+            let (Some(left), Some(right)) = (self.row(*one), self.row(*other)) else {
+                return Ordering::Equal;
+            };
             let order = match (sort.column.as_str(), column) {
                 ("name", _) => natural(left.readable_name(), right.readable_name()),
                 ("kind", _) => left.kind.cmp(&right.kind),
@@ -141,11 +179,8 @@ impl Table {
             };
             if sort.descending { order.reverse() } else { order }
         };
-        if column.is_none() && !["name", "kind", "item"].contains(&sort.column.as_str()) {
-            return Err(Fault::new("no such column"));
-        }
         items.sort_by(order);
-        Ok(items)
+        Ok(())
     }
 
     fn entry(&self, item: u32) -> Option<RowEntry> {
@@ -165,34 +200,68 @@ impl Table {
             mangled: mangled(row).map(cut),
             kind: row.kind.to_string(),
             cells: self.columns.iter().filter_map(cell).collect(),
+            arguments: Vec::new(),
             range: byte_range(&row.range),
         })
     }
 
-    /// Returns the rows that a request asks for.
-    pub(super) fn answer(&self, request: &Rows) -> Answer<RowsAnswer> {
-        let items = self.selected(&request.filter, request.sort.as_ref())?;
+    /// Returns the rows that a request asks for. `callees` are needed where the filter has `calls:`.
+    pub(super) fn answer(
+        &self,
+        request: &Rows,
+        terms: Terms,
+        callees: Option<&Callees>,
+    ) -> Answer<RowsAnswer> {
+        let texts = terms.texts();
+        let mut items = self.selected(&request.filter, &terms, callees)?;
+        let mut fuzzy = None;
+        if items.is_empty() && callees.is_none() {
+            fuzzy = terms.fuzzy();
+            if let Some(terms) = &fuzzy {
+                items = self.selected(&request.filter, terms, callees)?;
+                items.sort_by_cached_key(|item| self.row(*item).map(|row| terms.spread(row)));
+            }
+        }
+        if let Some(sort) = &request.sort {
+            self.sort(&mut items, sort)?;
+        }
+        let families = request
+            .families
+            .then(|| Families::of(items.iter().filter_map(|item| Some((*item, self.row(*item)?)))));
+        let ordered = families.as_ref().map_or(&items, |families| &families.order);
         let count = request.count.map_or(200, |count| count as usize).min(MAX_ROWS);
-        let at = request.find.and_then(|item| items.iter().position(|one| *one == item));
+        let at = request.find.and_then(|item| ordered.iter().position(|one| *one == item));
         let from = match (request.find, at) {
             (Some(_), Some(at)) => at.saturating_sub(count / 2),
             (Some(_), None) => 0,
-            (None, _) => (request.from as usize).min(items.len()),
+            (None, _) => (request.from as usize).min(ordered.len()),
         };
-        let some = items.iter().skip(from).take(count);
+        let entry = |(place, item): (usize, &u32)| {
+            let mut entry = self.entry(*item)?;
+            if let Some(families) = &families {
+                entry.arguments = families.arguments(place, self.row(*item)?);
+            }
+            Some(entry)
+        };
+        let rows = ordered.iter().enumerate().skip(from).take(count).filter_map(entry).collect();
         Ok(RowsAnswer {
             total: self.len(),
             matched: items.len() as u32,
             from: from as u32,
             at: at.map(|at| at as u32),
             columns: self.columns.iter().map(|(_, column)| *column).collect(),
-            rows: some.filter_map(|item| self.entry(*item)).collect(),
+            rows,
+            texts,
+            fuzzy: fuzzy.is_some() && !items.is_empty(),
+            // The families are the same for all parts of an answer: they come with the first.
+            families: families.filter(|_| from == 0).map(|families| families.all),
+            pending: None,
         })
     }
 }
 
 /// Shortens a name for which an answer has no room.
-fn cut(name: &str) -> String {
+pub(super) fn cut(name: &str) -> String {
     if name.len() <= MAX_NAME {
         return name.to_owned();
     }
@@ -204,6 +273,7 @@ fn cut(name: &str) -> String {
 }
 
 /// A pattern to find in texts.
+#[derive(Debug)]
 pub(super) enum Pattern {
     /// Everything.
     Any,

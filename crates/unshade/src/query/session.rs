@@ -6,6 +6,7 @@
 //! Of a Metal library that is read by ranges, everything but the bitcode is read at once, and a module when its function
 //! is asked for. All other files are read as a whole.
 
+use super::callees::Callees;
 use super::changes::Sketches;
 use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
 use super::edit::{Editor, own_editor};
@@ -19,6 +20,7 @@ use crate::format::{Format, Kind, detect};
 use crate::program::{self, Code, CodeRequest, Piece, Program, Runner};
 use crate::select::Selection;
 use crate::view::FindingView;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -46,6 +48,8 @@ pub struct Session {
     pub(super) kept: Kept,
     /// Summaries of items that were compared with other programs.
     pub(super) sketches: Sketches,
+    /// The calls of programs, as far as they were read.
+    pub(super) callees: BTreeMap<u32, Callees>,
     pub(super) clock: Clock,
     pub(super) threads: Threads,
     decompiler: Decompiler,
@@ -140,6 +144,7 @@ impl Session {
             opened: None,
             kept: Kept::default(),
             sketches: Sketches::new(),
+            callees: BTreeMap::new(),
             clock: system_clock,
             threads: Threads::default(),
             decompiler: own_decompiler,

@@ -1,7 +1,7 @@
 //! Describes NVIDIA programs: fat binaries and their entries, cubins, PTX, kernels.
 
 use super::{FindingView, shown};
-use crate::demangle;
+use crate::demangle_symbol;
 use crate::nv_units::{Nvidia, Unit, each_unit, map_units};
 use crate::program::Runner;
 use serde::Serialize;
@@ -181,17 +181,17 @@ pub struct KernelRow {
 }
 
 impl KernelRow {
-    /// Demangles the name; for `$kernel$function`, the part after the second `$`. This takes longer than the rest of a
-    /// row,
-    /// so for many rows callers use several threads or skip it.
+    /// Demangles the name; for `$kernel$function`, the function if it is mangled, otherwise the kernel in it. This takes
+    /// longer than the rest of a row, so for many rows callers use several threads or skip it.
     pub fn demangle(&mut self) {
-        self.demangled = demangle(self.own_name().as_bytes());
+        self.demangled = demangle_symbol(self.own_name().as_bytes());
     }
 
     /// Returns the part of the name that is demangled.
     pub fn own_name(&self) -> &str {
         let own = self.name.strip_prefix('$').filter(|_| self.kind == FunctionKind::Inner.name());
-        own.and_then(|rest| Some(rest.split_once('$')?.1)).unwrap_or(&self.name)
+        let own = own.and_then(|rest| Some(rest.split_once('$')?.1));
+        own.filter(|own| own.starts_with("_Z")).unwrap_or(&self.name)
     }
 
     /// Returns the demangled name, or the name itself if it is not mangled.

@@ -212,6 +212,7 @@ impl Report {
     /// Adds the rows and facts of a program, and returns which of its items are selected.
     fn program(&mut self, file: u32, program: u32, session: &mut Session, selection: &Selection) -> Program {
         let at = format!("{file} {program}");
+        self.put_if(format!("sizes {at}"), session.sizes(&Sizes { file, program, limit: None }));
         self.put_if(format!("verify {at}"), session.verify(&Place { file, program, item: None }));
         let rows = all_rows(session, file, program);
         let table = session.table(program);
