@@ -16,7 +16,6 @@ use crate::output::write_text;
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
-use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -25,6 +24,7 @@ use unshade::carve::Limits;
 use unshade::program::Verb;
 use unshade::query::{Fault, PARTS, Report};
 use unshade::select::Selection;
+use unshade_page::push_base64;
 
 /// The entry module.
 const FIRST: &str = "app.js";
