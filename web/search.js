@@ -118,9 +118,8 @@ export function openSearch({ api, file, onchoose }) {
     const [where, text, number] = /** @type {HTMLElement[]} */ ([...element.children]);
     element.className = `row result result-${row.kind}`;
     element.classList.toggle('active', index === box.active);
-    element.setAttribute('role', row.kind === 'context' || row.kind === 'gap' ? 'none' : 'treeitem');
     element.removeAttribute('aria-expanded');
-    element.removeAttribute('aria-level');
+    element.setAttribute('aria-level', '2');
     number.textContent = '';
     text.className = 'result-text mono';
     switch (row.kind) {

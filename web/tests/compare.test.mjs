@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
+import './without-page.mjs';
 import { pair, rowsOf } from '../compare.js';
 import { end, fixture, made, openPage, scratch, texts, titled } from './harness.mjs';
 

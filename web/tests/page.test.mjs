@@ -251,14 +251,14 @@ test('search streams results and opens them', async () => {
   await dialog.getByLabel('Search for').fill('ret ');
   await page.keyboard.press('Enter');
   await dialog.locator('.search-state', { hasText: /[1-9]\d* match/ }).waitFor();
-  await dialog.locator('.result').first().click();
+  await dialog.locator('.result-match').first().click();
   await page.locator('.column-first .line.active', { hasText: 'ret' }).waitFor();
   await page.keyboard.press('f');
   await dialog.getByLabel('Bytes').check();
   await dialog.getByLabel('Search for').fill('4d 54 4c 42');
   await page.keyboard.press('Enter');
   await dialog.locator('.search-state', { hasText: /^1 match/ }).waitFor();
-  await dialog.locator('.result').first().click();
+  await dialog.locator('.result-match').first().click();
   await lightsUp(page, '4d 54 4c 42');
   await close();
 });

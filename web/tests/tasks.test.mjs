@@ -140,6 +140,8 @@ test('6: compare two builds', async () => {
   await person.click(page.getByRole('treeitem', { name: 'second.cubin' }));
   await titled(page, 'second.cubin');
   await person.press('c');
+  await page.locator('.change-row').first().waitFor();
+  await person.click(page.locator('.change-row').first());
   await page.locator('.compare .changed').first().waitFor();
   person.done('compare two builds');
   await close();

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import './without-page.mjs';
 import { pair } from '../compare.js';
 import { readPlace } from '../dialogs.js';
 import { plural, size } from '../dom.js';

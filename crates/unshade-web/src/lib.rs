@@ -7,7 +7,7 @@
 
 #![cfg(target_family = "wasm")]
 
-use js_sys::{Function, Object, Reflect, Uint8Array};
+use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{
     self, Answer, DecompiledText, DecompilerInput, EditorInput, EditorOutput, Extract, Fault, Request,
