@@ -7,7 +7,7 @@
 
 use js_sys::{Array, Function, Uint8Array};
 use std::cell::RefCell;
-use unshade::query::edit_program_json;
+use unshade::query::{EditorInput, edit_program_json};
 use wasm_bindgen::prelude::*;
 
 thread_local! {
@@ -22,11 +22,12 @@ pub fn set_tables(tables: Function) {
     unshade::sass::isa::set_loader(read_tables);
 }
 
-/// Makes an edit, which is JSON, of a program whose first byte is at offset `base`. Returns an array for `unshade-web`: the
+/// Makes an edit, which is JSON, of a program whose first byte is at offset `base`; `null` asks for its YAML. Returns an array for `unshade-web`: the
 /// answer as JSON, and the bytes of the new program.
 #[wasm_bindgen]
 pub fn edit(program: &[u8], base: f64, edit: &str) -> Array {
-    let (json, bytes) = edit_program_json(program, base.clamp(0.0, 9e15) as u64, edit);
+    let input = EditorInput { program, base: base.clamp(0.0, 9e15) as u64, edit };
+    let (json, bytes) = edit_program_json(&input);
     Array::of2(&JsValue::from_str(&json), &Uint8Array::from(&bytes[..]))
 }
 

@@ -160,7 +160,6 @@ fn decompile_elsewhere(input: &DecompilerInput<'_>) -> Answer<DecompiledText> {
 fn edit_elsewhere(input: &EditorInput<'_>) -> Answer<EditorOutput> {
     let edit = EDITOR.with_borrow(Clone::clone).ok_or_else(|| Fault::new("the page has no editor"))?;
     let program = Uint8Array::from(input.program);
-    let json = input.edit_json();
     let answer = edit.call3(
         &JsValue::NULL,
         &program,

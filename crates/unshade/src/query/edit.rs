@@ -1,13 +1,16 @@
 //! Edits: a program after a change becomes a file of its own, beside the one that it was made from.
 //!
 //! If the program was not unpacked and has its old size, the new file is the old one with the program in its place; else
-//! it is the program alone. As the decompiler, the editor is a module of its own in the page.
+//! it is the program alone. As the decompiler, the editor is a module of its own in the page; it also writes YAML.
 
 use super::response::{Answer, Fault};
 use super::session::{Parsed, Session};
 use super::{EditProgram, Source};
 use crate::edit::{self, Edit, Refusal, TextFault};
+use crate::format::{Format, Kind, detect};
 use serde::{Deserialize, Serialize};
+use unshade_dxcontainer::DxFile;
+use unshade_metallib::{LibraryFile, document};
 
 /// The maximum size of a file that is edited: the old and the new one are in memory.
 const MAX_EDITED: usize = 512 << 20;
@@ -19,15 +22,8 @@ pub struct EditorInput<'a> {
     pub program: &'a [u8],
     /// The offset of the first byte.
     pub base: u64,
-    /// The change.
-    pub edit: &'a Edit,
-}
-
-impl EditorInput<'_> {
-    /// Returns the change as JSON, for [`edit_program_json`].
-    pub fn edit_json(&self) -> String {
-        serde_json::to_string(self.edit).unwrap_or_default()
-    }
+    /// The change as JSON: an [`Edit`], or `null` for the program as YAML.
+    pub edit: &'a str,
 }
 
 /// A program after an edit, or the faults of its text.
@@ -58,12 +54,15 @@ pub struct EditedFile {
     pub faults: Vec<TextFault>,
 }
 
-/// Edits a program.
+/// Edits a program, or returns it as YAML.
 ///
 /// # Errors
-/// The edit is not possible.
+/// The edit is not possible, or the format has no YAML.
 pub fn edit_program(input: &EditorInput<'_>) -> Answer<EditorOutput> {
-    match edit::apply(input.program, input.base, input.edit) {
+    let edit: Option<Edit> =
+        serde_json::from_str(input.edit).map_err(|error| Fault::new(format!("no edit: {error}")))?;
+    let Some(edit) = edit else { return yaml(input.program) };
+    match edit::apply(input.program, input.base, &edit) {
         Ok(edited) => Ok(EditorOutput { bytes: edited.bytes, notes: edited.notes, faults: Vec::new() }),
         Err(Refusal::Text(faults)) => Ok(EditorOutput { faults, ..EditorOutput::default() }),
         Err(Refusal::NotFound(message)) => Err(Fault::new(message)),
@@ -71,11 +70,22 @@ pub fn edit_program(input: &EditorInput<'_>) -> Answer<EditorOutput> {
     }
 }
 
-/// Edits a program as [`edit_program`] does; the edit is JSON. Returns the answer as JSON, and the bytes beside it, for
-/// [`parse_edited`] in another module.
-pub fn edit_program_json(program: &[u8], base: u64, edit: &str) -> (String, Vec<u8>) {
-    let parsed = serde_json::from_str(edit).map_err(|error| Fault::new(format!("no edit: {error}")));
-    let mut answer = parsed.and_then(|edit| edit_program(&EditorInput { program, base, edit: &edit }));
+/// Returns a program as YAML.
+fn yaml(program: &[u8]) -> Answer<EditorOutput> {
+    let text = match detect(program) {
+        Kind::Program(Format::MetalLibrary) => document::to_yaml(&LibraryFile::parse(program)?)?,
+        Kind::Program(Format::DxContainer) => {
+            unshade_dxcontainer::document::to_yaml(&DxFile::parse(program)?)?
+        }
+        _ => return Err(Fault::new("programs of this format have no YAML")),
+    };
+    Ok(EditorOutput { bytes: text.into_bytes(), ..EditorOutput::default() })
+}
+
+/// Edits a program as [`edit_program`] does. Returns the answer as JSON, and the bytes beside it, for [`parse_edited`] in
+/// another module.
+pub fn edit_program_json(input: &EditorInput<'_>) -> (String, Vec<u8>) {
+    let mut answer = edit_program(input);
     let bytes = answer.as_mut().map(|output| std::mem::take(&mut output.bytes)).unwrap_or_default();
     (serde_json::to_string(&answer).unwrap_or_default(), bytes)
 }
@@ -117,7 +127,8 @@ impl Session {
         let offset = self.file_offset(request.program)?;
         let parsed = self.parsed(request.program)?;
         let program = parsed.data;
-        let output = (self.editor())(&EditorInput { program, base: parsed.base, edit: &request.edit })?;
+        let output =
+            (self.editor())(&EditorInput { program, base: parsed.base, edit: &request.edit.to_string() })?;
         let EditorOutput { bytes, mut notes, faults } = output;
         if !faults.is_empty() {
             return Ok(EditedFile { name: String::new(), bytes: Vec::new(), notes, faults });
@@ -230,7 +241,7 @@ mod tests {
         file.extend_from_slice(&[0; 64]);
         let mut session = Session::new("a.bin", Source::resident(file.clone()));
         session.open().unwrap();
-        let edit = Edit::Bytes { offset: 64 + 9, bytes: "01".into() };
+        let edit = serde_json::json!({ "kind": "bytes", "offset": 64 + 9, "bytes": "01" });
         let edited = session.edit(&EditProgram { file: 0, program: 0, edit }).unwrap();
         assert_eq!((edited.bytes.len(), edited.name.as_str()), (file.len(), "a-edited.bin"));
         assert_eq!(edited.bytes[64 + 9], 1);
@@ -242,11 +253,13 @@ mod tests {
         let program = include_bytes!("../../../../tests/fixtures/dxcontainer/compute.dxbc");
         let good = Edit::Remove { names: vec!["STAT".into()] };
         let bad = Edit::Text { function: None, text: "cs_5_0\nnothing\n".into() };
-        for edit in [good, bad, Edit::Remove { names: vec!["NONE".into()] }] {
+        for edit in [Some(good), Some(bad), Some(Edit::Remove { names: vec!["NONE".into()] }), None] {
+            let edit = serde_json::to_string(&edit).unwrap();
             let input = EditorInput { program, base: 0, edit: &edit };
-            let (json, bytes) = edit_program_json(program, 0, &input.edit_json());
+            let (json, bytes) = edit_program_json(&input);
             assert_eq!(parse_edited(&json, bytes), edit_program(&input));
         }
-        assert!(parse_edited(&edit_program_json(program, 0, "{").0, Vec::new()).is_err());
+        let (json, bytes) = edit_program_json(&EditorInput { program, base: 0, edit: "{" });
+        assert!(parse_edited(&json, bytes).is_err());
     }
 }

@@ -4,13 +4,11 @@ use super::listing::source;
 use super::rows::Table;
 use super::session::{Parsed, Session};
 use super::*;
-use crate::program::{Code, ExtractKind, Piece, Verb, Writable, refusal};
+use crate::program::{Code, ExtractKind, Piece, Verb, refusal};
 use crate::safe_path::SafePaths;
 use crate::select::Selection;
 use std::ops::ControlFlow;
 use unshade_core::Diagnostics;
-use unshade_dxcontainer::DxFile;
-use unshade_metallib::LibraryFile;
 
 /// The maximum size of what is extracted.
 const MAX_BYTES: usize = 1 << 30;
@@ -102,7 +100,7 @@ impl Session {
                 let last = name.rsplit(['/', '\\']).next().unwrap_or(name);
                 Taken::new(last, "", file.data)
             }
-            (Extracted::Yaml, _) => yaml(&parsed)?,
+            (Extracted::Yaml, _) => yaml(&parsed, self.editor())?,
             (Extracted::Zip, _) => zip(&parsed)?,
             (Extracted::Module | Extracted::Listing | Extracted::File, _) => {
                 return Err(Fault::new("which item?"));
@@ -151,18 +149,12 @@ fn listing_extension(parsed: &Parsed<'_>, item: Option<&Piece>, pane: &str) -> &
     }
 }
 
-fn yaml(parsed: &Parsed<'_>) -> Answer<Taken> {
-    let text = match parsed.program.writable() {
-        Some(Writable::MetalLibrary) => {
-            unshade_metallib::document::to_yaml(&LibraryFile::parse(parsed.data)?)?
-        }
-        Some(Writable::DxContainer) => unshade_dxcontainer::document::to_yaml(&DxFile::parse(parsed.data)?)?,
-        Some(Writable::MetalUniversal | Writable::Bitcode) | None => {
-            let reason = refusal(parsed.format, Verb::ToYaml).unwrap_or("this has no YAML");
-            return Err(Fault::new(reason));
-        }
-    };
-    Ok(Taken::new(parsed.short_name(), ".yaml", text.into_bytes()))
+fn yaml(parsed: &Parsed<'_>, editor: Editor) -> Answer<Taken> {
+    if let Some(reason) = refusal(parsed.format, Verb::ToYaml) {
+        return Err(Fault::new(reason));
+    }
+    let output = editor(&EditorInput { program: parsed.data, base: parsed.base, edit: "null" })?;
+    Ok(Taken::new(parsed.short_name(), ".yaml", output.bytes))
 }
 
 /// Returns everything that `unshade extract` writes of a program, each file under a name of its own.

@@ -1,7 +1,6 @@
 //! Requests.
 
 use super::launch::{Launch, Parameters, Run};
-use crate::edit::Edit;
 use serde::{Deserialize, Serialize};
 
 /// A question about a file of a workspace.
@@ -495,8 +494,8 @@ pub struct EditProgram {
     pub file: u32,
     /// Which program.
     pub program: u32,
-    /// The change.
-    pub edit: Edit,
+    /// The change: an [`Edit`](crate::edit::Edit) as JSON, which only the editor reads.
+    pub edit: serde_json::Value,
 }
 
 /// Asks to write a file that was made here to the disk.
@@ -594,7 +593,7 @@ struct Fields {
     #[serde(default)]
     what: Extracted,
     name: Option<String>,
-    edit: Option<Edit>,
+    edit: Option<serde_json::Value>,
     #[serde(default)]
     launch: Launch,
 }
