@@ -2,8 +2,9 @@
 
 import { withAhead } from './ahead.js';
 import { BitsTip } from './bits.js';
-import { Column, isListing, paneLabel, panesOf } from './column.js';
-import { goToPlace, save, showDownloads, showOpen, showUses } from './dialogs.js';
+import { Column, isListing, panesOf } from './column.js';
+import { Commands } from './commands.js';
+import { showOpen } from './dialogs.js';
 import { baseName, count, h, hex, plural, size } from './dom.js';
 import { listenForFiles } from './drop.js';
 import { Editing } from './editing.js';
@@ -13,17 +14,15 @@ import { Frame } from './frame.js';
 import { asNumbers, HexView } from './hex.js';
 import { listen, showKeys } from './keys.js';
 import { FunctionList } from './list.js';
+import { firstPart } from './listing.js';
 import { Notes } from './notes.js';
-import { askComment, askRename, showNotes } from './notes_dialog.js';
 import { tellRestart } from './notice.js';
 import { keepOffline } from './offline.js';
-import { firstPart } from './listing.js';
 import { Outline } from './outline.js';
 import { remember } from './recent.js';
 import { fetchLinked, linkedAddress } from './remote.js';
 import { aborted, nothing, problem, waiting } from './rows.js';
 import { RunView } from './run.js';
-import { openSearch } from './search.js';
 import { Store } from './store.js';
 import { keep, kept, NARROW, nextTheme, restoreTheme } from './theme.js';
 import { connect } from './transport.js';
@@ -42,9 +41,10 @@ const WIDE = window.matchMedia('(min-width: 1200px)');
 /** Milliseconds until the selected bytes are looked up in the structure. */
 const DESCRIBE_DELAY = 120;
 
-class App {
+export class App {
   constructor() {
     restoreTheme();
+    this.commands = new Commands(this);
     this.api = withAhead(connect((files) => tellRestart(files)));
     this.store = new Store();
     /** @type {Overview | null} */
@@ -80,10 +80,10 @@ class App {
       },
       onrange: (/** @type {Column} */ origin, /** @type {Range} */ range) => select(origin)(range),
       onitem: (/** @type {number} */ item) => this.store.go({ item }),
-      onpair: (/** @type {number | undefined} */ left, /** @type {number | undefined} */ right) => this.comparePair(left, right),
+      onpair: (/** @type {number | undefined} */ left, /** @type {number | undefined} */ right) => this.commands.comparePair(left, right),
       onhover: (/** @type {Line} */ line, /** @type {() => HTMLElement | undefined} */ row) => this.showBits(line, row),
       onleave: () => this.tip.hide(),
-      actions: this.overviewActions(),
+      actions: this.commands.overviewActions(),
     };
     this.first = new Column({ ...column, name: 'first', onpane: (pane) => this.choosePane(pane) });
     this.second = new Column({ ...column, name: 'second', onpane: (side) => this.store.go({ side }, { replace: true }) });
@@ -92,20 +92,20 @@ class App {
     this.outline = new Outline({ api, onerror, onselect: (range) => select(this.outline)(range) });
     this.hex = new HexView({ api, onerror, onselect: (range) => select(this.hex)(range) });
     this.editing = new Editing({
-      api, say, fail: onerror, view: () => this.editedView(),
+      api, say, fail: onerror, view: () => this.commands.editedView(),
       show: ({ name }, keepItem) => this.store.go({ file: name, program: this.state.program, item: keepItem ? this.state.item : null, line: this.state.line }),
       list: (change) => this.files.change(change),
       compare: ({ name }) => this.store.go({ against: [name, this.state.program, this.state.item ?? ''].join('|'), pane: 'compare', line: null }),
     });
-    this.keys = this.keyTable();
+    this.keys = this.commands.keyTable();
     this.frame = new Frame({
       files: this.files.element, list: this.list.element, outline: this.outline.element, hex: this.hex.element,
       columns: [this.first.element, this.second.element], banner: this.editing.banner,
       tools: [
-        { name: 'search', label: 'Search all', key: 'f', run: () => this.search() },
-        ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('compare'), label: 'Compare', key: 'c', run: () => this.compare() }]),
-        ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('edit'), label: 'Edit', key: 'e', run: () => this.edit() }]),
-        { name: 'download', label: 'Download', key: 'd', run: () => this.download() },
+        { name: 'search', label: 'Search all', key: 'f', run: () => this.commands.search() },
+        ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('compare'), label: 'Compare', key: 'c', run: () => this.commands.compare() }]),
+        ...(api.name === 'inline' ? [] : [{ name: /** @type {const} */ ('edit'), label: 'Edit', key: 'e', run: () => this.commands.edit() }]),
+        { name: 'download', label: 'Download', key: 'd', run: () => this.commands.download() },
         ...(api.opens ? [{ name: /** @type {const} */ ('open'), label: 'Open files', key: 'o', run: () => this.openFiles() }] : []),
         { name: 'theme', label: 'Light or dark', key: 't', run: () => this.theme() },
         { name: 'help', label: 'Keyboard shortcuts', key: '?', run: () => showKeys(this.keys) },
@@ -113,13 +113,13 @@ class App {
       views: [
         { name: 'back', label: 'Back', key: '[', run: () => history.back() },
         { name: 'forward', label: 'Forward', key: ']', run: () => history.forward() },
-        { name: 'link', label: 'Copy a link to this view', key: 'y', run: () => this.copyLink() },
-        { name: 'copy', label: 'Copy the listing', key: 'Y', run: () => this.copyListing() },
+        { name: 'link', label: 'Copy a link to this view', key: 'y', run: () => this.commands.copyLink() },
+        { name: 'copy', label: 'Copy the listing', key: 'Y', run: () => this.commands.copyListing() },
         { name: 'split', label: 'Two columns', key: 's', run: () => this.toggleSplit() },
         { name: 'bytes', label: 'Bytes', key: 'b', run: () => this.toggleBytes() },
       ],
       onoffset: (offset) => this.store.go({ range: [offset, offset + 1] }),
-      onverify: () => this.verify(),
+      onverify: () => this.commands.verify(),
     });
     this.frame.outline.onopen = () => this.outline.load().then(() => this.describe(this.state.range, true));
     this.store.subscribe((state, before, origin) => this.follow(state, before, origin));
@@ -204,71 +204,6 @@ class App {
       this.fail(error);
       if (!this.file) await this.welcome(error);
     }
-  }
-
-  /** @returns {import('./overview.js').Actions} */
-  overviewActions() {
-    return {
-      item: (item) => this.store.go({ item }),
-      range: (range) => this.store.go({ range }, { replace: true }),
-      program: (program) => this.store.go({ program, item: null }),
-      pane: (pane) => this.store.go({ pane, line: null }),
-      label: paneLabel,
-      filter: (terms) => this.inSidebar(() => this.list.filter(terms)),
-      commands: {
-        filter: { label: 'Filter functions', key: '/', run: () => this.inSidebar(() => this.list.focus()) },
-        search: { label: 'Search all', key: 'f', run: () => this.search() },
-        verify: { label: 'Verify', key: 'v', run: () => this.verify() },
-        ...(this.api.name === 'inline' ? {} : { compare: { label: 'Compare with another', key: 'c', run: () => this.compare() } }),
-        download: { label: 'Download', key: 'd', run: () => this.download() },
-      },
-    };
-  }
-
-  /** @returns {import('./keys.js').Key[]} */
-  keyTable() {
-    const pane = (/** @type {KeyboardEvent} */ event) => {
-      const name = this.first.panes[Number(event.key) - 1];
-      if (name) this.choosePane(name);
-    };
-    const step = (/** @type {KeyboardEvent} */ { key }) => this.run.press(key, this.subject);
-    return [
-      { group: 'Find', keys: '/', does: 'filter the functions', run: () => this.inSidebar(() => this.list.focus()) },
-      { group: 'Find', keys: 'f', does: 'search names, listings, sources and bytes', run: () => this.search() },
-      { group: 'Find', keys: 'g', does: 'go to an offset or a line', run: () => this.goToPlace() },
-      { group: 'Find', keys: 'j k', does: 'next and previous row', run: (event) => this.list.box.move(event.key === 'j' ? 1 : -1, event) },
-      { group: 'Read', keys: '1…6', does: 'first, second… tab', run: pane },
-      { group: 'Read', keys: '← →', does: 'move through names in a line, bytes, a tree' },
-      { group: 'Read', keys: 'Enter', does: 'go to the definition of the name; choose the row' },
-      { group: 'Read', keys: 'x', does: 'show all uses of the name', run: () => this.uses() },
-      { group: 'Read', keys: 'i', does: 'show the bits of the selected instruction', run: () => this.instruction() },
-      { group: 'Read', keys: '[ ]', does: 'go back and forward', run: (event) => (event.key === '[' ? history.back() : history.forward()) },
-      { group: 'Run', keys: '. ,', does: 'step, and step back', run: step },
-      { group: 'Run', keys: '> <', does: 'the same by lines of the decompiled source', run: step },
-      { group: 'Run', keys: 'm M', does: 'run to a breakpoint, and back to one', run: step },
-      { group: 'Run', keys: 'B', does: 'set or remove a breakpoint at the line', run: () => this.toggleBreak() },
-      { group: 'Do', keys: 'c', does: 'compare: select this function, then another', run: () => this.compare() },
-      { group: 'Read', keys: 'w', does: 'show where the value comes from and where it goes', run: () => this.dataFlow() },
-      { group: 'Read', keys: 'n p', does: 'in a comparison: next and previous difference', run: (event) => this.difference(event.key === 'n' ? 1 : -1) },
-      { group: 'Do', keys: 'e', does: 'edit: code, names, fields', run: () => this.edit() },
-      { group: 'Do', keys: 'n', does: 'rename the name in decompiled text', run: () => (this.first.pane === 'compare' ? this.difference(1) : this.rename()) },
-      { group: 'Do', keys: ';', does: 'comment on the line', run: () => this.comment() },
-      { group: 'Do', keys: 'N', does: 'all notes: export, import', run: () => this.showNotes() },
-      { group: 'Do', keys: 'z Z', does: 'undo and redo an edit', run: (event) => this.editing.step(this.subject.file, event.key === 'z' ? -1 : 1) },
-      { group: 'Do', keys: 'd', does: 'download', run: () => this.download() },
-      { group: 'Do', keys: 'v', does: 'verify structure, sizes and all hashes', run: () => this.verify() },
-      { group: 'Do', keys: 'y', does: 'copy a link to this view', run: () => this.copyLink() },
-      { group: 'Do', keys: 'Y', does: 'copy the listing', run: () => this.copyListing() },
-      { group: 'Do', keys: 'o', does: 'open files', run: () => this.openFiles() },
-      { group: 'Page', keys: 'l', does: 'go to the list of functions', run: () => this.inSidebar(() => this.list.box.element.focus()) },
-      { group: 'Page', keys: 'r', does: 'go to the reading pane', run: () => this.first.focus() },
-      { group: 'Page', keys: 'h', does: 'go to the bytes', run: () => this.hex.element.focus() },
-      { group: 'Page', keys: 'u', does: 'show or hide the structure', run: () => this.inSidebar(() => this.frame.outline.toggle()) },
-      { group: 'Page', keys: 's', does: 'switch between one and two columns', run: () => this.toggleSplit() },
-      { group: 'Page', keys: 'b', does: 'show or hide the bytes', run: () => this.toggleBytes() },
-      { group: 'Page', keys: 't', does: 'switch between light, dark and system colours', run: () => this.theme() },
-      { group: 'Page', keys: '?', does: 'show these keys', run: () => showKeys(this.keys) },
-    ];
   }
 
   // Reactions to state changes.
@@ -407,7 +342,7 @@ class App {
   /** @param {Facts | null} facts */
   showFirst(facts) {
     const { state } = this;
-    const against = this.against();
+    const against = this.commands.against();
     const panes = facts ? panesOf(facts, against !== null, this.hasCode, this.further(facts)) : this.first.panes;
     const listing = panes.find(isListing);
     const pane = panes.includes(state.pane) ? state.pane : this.hasCode && listing || 'facts';
@@ -609,99 +544,6 @@ class App {
     if (!replace) this.frame.drawer(false);
   }
 
-  /** @returns {{left: Subject, names: [string, string]} | null} */
-  against() {
-    const { against, file, item } = this.state;
-    if (against === null) return null;
-    const [name, program, other] = against.split('|');
-    const number = this.files.files.find((entry) => entry.name === name)?.file;
-    if (number === undefined) return null;
-    return {
-      left: { file: number, program: Number(program) || 0, ...(other ? { item: Number(other) } : {}) },
-      names: [
-        `${baseName(name)}${other ? ` #${other}` : ''}`,
-        `${baseName(file ?? '')}${item !== null ? ` #${item} ${this.facts?.title ?? ''}` : ''}`,
-      ],
-    };
-  }
-
-  /** Selects the current view for comparison; when called again, compares the current view with it. */
-  compare() {
-    const { file, program, item, against, pane } = this.state;
-    if (file === null) return;
-    if (this.api.name === 'inline') return this.frame.say('Comparing is not available in reports. Use unshade explore.');
-    const here = [file, program, item ?? ''].join('|');
-    if (against === here || pane === 'compare') {
-      this.store.go({ against: null, ...(pane === 'compare' ? { pane: 'auto' } : {}) });
-      this.frame.say('Comparison ended');
-    } else if (against === null) {
-      this.store.go({ against: here }, { replace: true });
-      this.frame.say('Now choose what to compare it with, and press c again');
-    } else {
-      this.store.go({ pane: 'compare', line: null });
-    }
-  }
-
-  edit() {
-    if (this.api.name === 'inline') this.frame.say('Editing is not available in reports. Use unshade explore.');
-    else this.editing.open();
-  }
-
-  /** The column whose listing has the name that was chosen last, or the focus. */
-  get activeListing() {
-    const inSecond = this.second.element.contains(document.activeElement) || this.first.listing.nameAtCursor() === null && this.second.listing.nameAtCursor() !== null;
-    return (this.twoColumns && inSecond ? this.second : this.first).listing;
-  }
-
-  rename() {
-    const listing = this.activeListing;
-    const shown = listing.nameAtCursor();
-    if (!['c', 'hlsl', 'metal'].includes(listing.subject?.pane ?? '') || shown === null) {
-      return this.frame.say('Select a name in decompiled text first: click it, or use ← and → within a line.');
-    }
-    if (this.api.name === 'inline') return this.frame.say('Notes are not available in reports. Use unshade explore.');
-    askRename({ notes: this.notes, name: this.functionName, shown, text: () => listing.text(), say: (text) => this.frame.say(text) });
-  }
-
-  comment() {
-    const offset = this.activeListing.offsetAtCursor();
-    if (offset === null) return this.frame.say('Select a line that was decoded from bytes first.');
-    if (this.api.name === 'inline') return this.frame.say('Notes are not available in reports. Use unshade explore.');
-    askComment({ notes: this.notes, name: this.functionName, offset, say: (text) => this.frame.say(text) });
-  }
-
-  showNotes() {
-    if (this.file) showNotes({ notes: this.notes, fileName: baseName(this.file.name), say: (text) => this.frame.say(text) });
-  }
-
-  /** @returns {Promise<import('./editing.js').View | null>} */
-  async editedView() {
-    await this.settled();
-    const { file: entry, program, facts, subject, state } = this;
-    if (!entry || !program || !facts) return null;
-    const path = state.range ? await this.outline.pathAt(state.range[0], new AbortController().signal).catch(() => []) : [];
-    const isNode = (/** @type {import('./protocol.js').OutlineNode} */ node) => node.range[0] === state.range?.[0] && node.range[1] === state.range[1];
-    return { entry, program, facts, subject, line: state.line, range: state.range, path: path.some(isNode) ? path.map(({ name }) => name) : [] };
-  }
-
-  /**
-   * Shows two items of the compared programs, or the one that only one program has.
-   * @param {number | undefined} left
-   * @param {number | undefined} right
-   */
-  comparePair(left, right) {
-    const [file, program] = (this.state.against ?? '').split('|');
-    if (left !== undefined && right !== undefined) return this.store.go({ item: right, against: [file, program, left].join('|'), pane: 'compare', line: null, range: null });
-    if (right !== undefined) return this.store.go({ item: right, against: null, pane: 'auto', line: null, range: null });
-    this.store.go({ file, program: Number(program) || 0, item: left ?? null, against: null, pane: 'auto', line: null, range: null });
-  }
-
-  /** @param {number} by */
-  difference(by) {
-    if (this.first.pane === 'compare') this.first.comparison.step(by);
-    else this.frame.say('n and p go to the differences of a comparison.');
-  }
-
   /**
    * Returns which graphs there are besides that of the control flow.
    * @param {Facts} facts
@@ -712,119 +554,12 @@ class App {
     return { calls: calls && this.api.name !== 'inline', flow: this.state.pane === 'flow' };
   }
 
-  /** Shows the data flow of the selected name, or of the selected line. */
-  dataFlow() {
-    const { listing, pane } = this.first;
-    if (this.api.name === 'inline') return this.frame.say('Reports do not follow values. Use unshade explore.');
-    const line = pane === 'assembly' ? listing.box.active : this.state.line ?? -1;
-    if (line < 0 || this.state.item === null && !this.hasCode) return this.frame.say('Select a line of the assembly first.');
-    this.first.selected = { subject: JSON.stringify(this.subject), line, link: pane === 'assembly' ? listing.entity : null };
-    this.store.go({ pane: 'flow', line });
-  }
-
   /** @param {string} pane of the first column */
   choosePane(pane) {
     const listing = this.first.panes.find(isListing);
     // The code that runs is read beside the steps.
     const side = pane === 'run' && this.state.side === 'facts' && listing ? { side: listing } : {};
     this.store.go({ pane, line: null, ...side });
-  }
-
-  /** Sets or removes a breakpoint at the active line. */
-  toggleBreak() {
-    const column = [this.first, this.second].find(({ element, listing }) => element.contains(document.activeElement) && listing.box.active >= 0)
-      ?? [this.first, this.second].find(({ listing }) => listing.box.active >= 0);
-    if (!column?.panes.includes('run')) return this.frame.say('Select a line of a function that can be run.');
-    this.run.toggleBreak(column.listing.pages.peek(column.listing.box.active));
-  }
-
-  search() {
-    const { file } = this;
-    if (!file) return;
-    openSearch({ api: this.api, file: file.file, onchoose: (match) => {
-      const range = match.range && match.range[1] > match.range[0] ? match.range : null;
-      this.store.go({
-        program: match.program, item: match.item ?? (range && match.program === this.state.program ? this.state.item : null),
-        ...(match.pane ? { pane: match.pane } : {}), line: match.line ?? null, range,
-      });
-    } });
-  }
-
-  goToPlace() {
-    const { program } = this;
-    if (!program) return;
-    goToPlace(program.space, (place) => {
-      if ('line' in place) this.store.go({ line: place.line });
-      else this.store.go({ range: [place.offset, place.offset + 1] });
-    });
-  }
-
-  async uses() {
-    const found = await this.first.listing.crossReferences();
-    if (found) showUses(found, () => this.first.focus());
-  }
-
-  async download() {
-    if (!this.facts) await this.settled();
-    const { program, facts, subject, state } = this;
-    if (!program || !facts) return;
-    const whole = { file: subject.file, program: subject.program };
-    const choose = (/** @type {Subject} */ of) => (/** @type {string} */ what) => this.extract(of, what);
-    showDownloads([
-      { title: facts.title, extracts: facts.extracts, choose: choose(subject) },
-      ...(state.item === null ? [] : [{ title: 'Whole program', extracts: program.extracts, choose: choose(whole) }]),
-    ]);
-  }
-
-  /**
-   * @param {Subject} subject
-   * @param {string} what
-   */
-  async extract(subject, what) {
-    const { pane } = this.first;
-    try {
-      const { name, blob } = await this.api.bytes({
-        query: 'extract', ...subject, what,
-        ...(what === 'listing' && isListing(pane) ? { pane } : {}),
-        ...(what === 'source' && pane.startsWith('source:') ? { name: pane.slice('source:'.length) } : {}),
-      });
-      this.frame.say(save(name, blob));
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  async copyLink() {
-    await this.copy(location.href, 'Link copied');
-  }
-
-  async copyListing() {
-    if (!this.first.listing.subject) return this.frame.say('There is no listing to copy.');
-    try {
-      await this.copy(await this.first.listing.text(), `${paneLabel(this.first.pane)} copied`);
-    } catch (error) {
-      this.fail(error);
-    }
-  }
-
-  /**
-   * @param {string} text
-   * @param {string} done
-   */
-  async copy(text, done) {
-    try {
-      await navigator.clipboard.writeText(text);
-      this.frame.say(done);
-    } catch {
-      this.frame.say('The browser denied access to the clipboard.', true);
-    }
-  }
-
-  instruction() {
-    const { box, pages } = this.first.listing;
-    const line = pages.peek(box.active);
-    const { active } = box;
-    if (line) this.showBits(line, () => (pages.peek(active) === line ? box.virtual.nodeOf(active) : undefined));
   }
 
   /**
@@ -867,27 +602,6 @@ class App {
 
   theme() {
     this.frame.say(`Colours: ${nextTheme()}`);
-  }
-
-  /** Verifies the whole program, as `unshade verify` does. */
-  async verify() {
-    const { program, subject } = this;
-    if (!program) return;
-    this.frame.say('Verifying…');
-    try {
-      /** @type {import('./protocol.js').Verdict} */
-      const { errors, warnings, findings } = await this.api.call({ query: 'verify', file: subject.file, program: program.program });
-      // Findings from opening the file are shown first; replace them with these.
-      await this.settled();
-      if (this.program !== program) return;
-      this.frame.showDiagnostics(findings);
-      this.frame.toggleDiagnostics(true);
-      this.frame.say(errors + warnings === 0 ? 'Verified: no problems found' : `Verified: ${plural(errors, 'error')}, ${plural(warnings, 'warning')}`, errors > 0);
-    } catch (error) {
-      this.fail(error);
-    } finally {
-      this.frame.sayNoMore();
-    }
   }
 
   /** @param {() => void} then */

@@ -4,7 +4,7 @@
  */
 
 import { Diagram } from './diagram.js';
-import { count, fill, h, plural } from './dom.js';
+import { count, h, plural } from './dom.js';
 import { sizeOf } from './graph.js';
 import { exportTools } from './graphbar.js';
 import { aborted, nothing, problem, waiting } from './rows.js';

@@ -53,6 +53,7 @@ pub static FILES: &[PageFile] = files![
     "calls.js",
     "changes.js",
     "column.js",
+    "commands.js",
     "compare.js",
     "diagram.js",
     "dialogs.js",

@@ -28,7 +28,10 @@ test('the module of the static page answers as the library does', { skip: !proce
   await initDecompiler({ module_or_path: readFileSync(join(page, 'unshade_web_decompiler_bg.wasm')) });
   const tables = (/** @type {string} */ name) => new Uint8Array(readFileSync(join(page, `${name}.bin`)));
   set_tables(tables);
-  const workspace = new Workspace(tables, decompile);
+  const { default: initEditor, set_tables: setEditorTables, edit } = await import(pathToFileURL(join(page, 'unshade_web_editor.js')).href);
+  await initEditor({ module_or_path: readFileSync(join(page, 'unshade_web_editor_bg.wasm')) });
+  setEditorTables(tables);
+  const workspace = new Workspace(tables, decompile, edit);
   for (const path of files) {
     const bytes = readFileSync(path);
     const opened = JSON.parse(workspace.open(basename(path), bytes.length, (/** @type {number} */ offset, /** @type {number} */ length) =>
