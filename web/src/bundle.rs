@@ -118,7 +118,7 @@ mod tests {
         assert!(!script.lines().any(|line| line.starts_with("import ") || line.starts_with("export ")));
         let place = |module: &str| script.find(&alloc::format!("const of_{module} = (")).unwrap();
         assert!(place("dom") < place("rows") && place("rows") < place("app"));
-        assert!(script.contains("\nconst {entity, textOf} = of_listing;\n"));
+        assert!(script.contains("\nconst {rangesOf, textOf} = of_listing;\n"));
     }
 
     #[test]

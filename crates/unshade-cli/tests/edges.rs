@@ -267,7 +267,7 @@ const STATUSES: &[(i32, &str)] = &[
     (0, "html m.metallib -o OUT"),
     (1, "html text -o OUT"),
     (1, "html nothing -o OUT"),
-    (2, "html m.metallib missing -o OUT"),
+    (1, "html m.metallib missing -o OUT"),
     (2, "html m.metallib -o text"),
     (0, "dis m.metallib"),
     (1, "dis text"),

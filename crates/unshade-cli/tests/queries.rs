@@ -56,7 +56,7 @@ fn answers_are_those_of_the_library() {
 #[test]
 fn what_is_too_long_is_refused() {
     let file = "tests/fixtures/metallib/vertex_fragment.metallib";
-    let output = unshade(&["explore", "--json", file], &"x".repeat(70_000));
+    let output = unshade(&["explore", "--json", file], &"x".repeat((16 << 20) + 8));
     assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
 }
 

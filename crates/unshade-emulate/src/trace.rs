@@ -259,7 +259,8 @@ fn numbered(place: Place, number: usize) -> Place {
 /// Returns the offsets of the lines around an access of a memory with this many bytes.
 pub(crate) fn lines_around(offset: u64, size: u32, length: u64) -> std::ops::Range<u64> {
     let start = (offset / LINE).saturating_sub(1) * LINE;
-    let end = offset.saturating_add(u64::from(size.clamp(1, 512)).div_ceil(LINE) * LINE) / LINE * LINE + LINE;
+    let last = offset.saturating_add(u64::from(size.clamp(1, 512)).div_ceil(LINE) * LINE) / LINE * LINE;
+    let end = last.saturating_add(LINE);
     start.min(length)..end.min(length)
 }
 

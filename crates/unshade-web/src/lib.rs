@@ -164,7 +164,7 @@ fn edit_elsewhere(input: &EditorInput<'_>) -> Answer<EditorOutput> {
         &JsValue::NULL,
         &program,
         &JsValue::from_f64(input.base as f64),
-        &JsValue::from_str(&json),
+        &JsValue::from_str(input.edit),
     );
     let answer = answer.map_err(|error| Fault::new(message(&error)))?;
     let answer = answer.dyn_into::<Array>().map_err(|_| Fault::new("the editor returned nothing"))?;

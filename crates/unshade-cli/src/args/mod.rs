@@ -138,7 +138,7 @@ Examples:
 Examples:
   unshade html default.metallib -o report.html
   unshade html shader.dxil kernel.cubin -o report.html
-  unshade html mlx.metallib '/^softmax/' -o softmax.html  a report of some functions
+  unshade html mlx.metallib '/softmax/' -o some.html  a report of some
 
 {EXIT_STATUS}"))]
     Html(Deferred<HtmlArgs>),
