@@ -357,7 +357,8 @@ export class App {
     if (!shown || !facts) return;
     const panes = panesOf(facts, false, this.hasCode, { ...this.further(facts), flow: false });
     const wanted = panes.includes(this.state.side) ? this.state.side : 'facts';
-    const pane = wanted !== this.first.pane ? wanted : panes.find((name) => name !== this.first.pane);
+    // The calls of a large program take a while to read: they are shown where they are asked for.
+    const pane = wanted !== this.first.pane ? wanted : panes.find((name) => name !== this.first.pane && name !== 'calls');
     this.second.element.hidden = pane === undefined;
     if (pane === undefined) return;
     this.second.offer(panes, pane);

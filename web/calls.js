@@ -140,6 +140,11 @@ export class CallsView {
       this.diagram.element, this.over);
   }
 
+  /** Stops reading calls when another view is shown. */
+  leave() {
+    if (!this.stop.hidden) this.controller.abort();
+  }
+
   /** @param {Subject} subject */
   async show(subject) {
     const key = JSON.stringify(subject);

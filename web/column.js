@@ -134,6 +134,7 @@ export class Column {
       this.onleave();
       this.panel.replaceChildren(view);
     }
+    if (this.pane !== 'calls') this.calls.leave();
     if (this.pane === 'facts') {
       this.listing.clear();
       if (facts && facts !== this.facts) {

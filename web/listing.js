@@ -146,7 +146,12 @@ export class Listing {
       },
       onerror: (error) => this.over.replaceChildren(problem(error)),
     });
-    NARROW.addEventListener('change', () => this.box.refresh());
+    // To ask it for every row would compute all styles anew.
+    this.isNarrow = NARROW.matches;
+    NARROW.addEventListener('change', () => {
+      this.isNarrow = NARROW.matches;
+      this.box.refresh();
+    });
     this.hover = onhover && new Hover(this, onhover, onleave ?? (() => {}));
   }
 
@@ -411,7 +416,7 @@ export class Listing {
     row.classList.toggle('lit', this.range !== null && rangesOf(line).some((own) => this.lit.some((lit) => overlaps(own, lit))));
     row.classList.toggle('marked', this.margin?.isMarked(line) ?? false);
     const tokens = this.#annotated(line);
-    code.replaceChildren(...tokenNodes(NARROW.matches ? withoutPadding(tokens) : tokens));
+    code.replaceChildren(...tokenNodes(this.isNarrow ? withoutPadding(tokens) : tokens));
     if (this.entity !== null) {
       for (const use of code.querySelectorAll(`[data-link="${this.entity}"]`)) use.classList.add('use');
     }

@@ -13,6 +13,11 @@ const MAX_HEIGHT = 8_000_000;
 
 /** Whether the pointer is a finger, which needs higher rows. */
 const TOUCH = window.matchMedia('(pointer: coarse)');
+// To ask it would compute all styles anew.
+let isTouch = TOUCH.matches;
+TOUCH.addEventListener('change', () => {
+  isTouch = TOUCH.matches;
+});
 
 /**
  * @typedef {object} Options
@@ -58,7 +63,7 @@ export class VirtualRows {
 
   get rowHeight() {
     const { rowHeight, touchHeight = rowHeight } = this.options;
-    return TOUCH.matches ? touchHeight : rowHeight;
+    return isTouch ? touchHeight : rowHeight;
   }
 
   /** Gives the style sheet the height of a row. */
