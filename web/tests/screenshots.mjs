@@ -99,6 +99,52 @@ const PICTURES = [
     },
   },
   {
+    name: 'explorer-overview', files: [metal], width: 1440, height: 900,
+    hash: `#file=${basename(metal)}`,
+    async prepare(page) {
+      await page.locator('.tree-map .tile').first().waitFor();
+    },
+  },
+  {
+    name: 'explorer-search', files: [fixture('metallib/sources_hsrc.metallib'), fixture('metallib/vertex_fragment.metallib')], width: 1240, height: 760,
+    hash: '#file=vertex_fragment.metallib&item=0',
+    async prepare(page) {
+      await page.keyboard.press('f');
+      const dialog = page.getByRole('dialog', { name: 'Search all' });
+      await dialog.getByLabel('Listings').check();
+      await dialog.getByLabel('Search for').fill('insertvalue');
+      await page.keyboard.press('Enter');
+      await dialog.locator('.result-match').first().waitFor();
+    },
+  },
+  {
+    name: 'explorer-run', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1440, height: 900,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=run&side=assembly',
+    async prepare(page) {
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.locator('.run-summary, .problem').first().waitFor();
+      await page.getByRole('button', { name: 'Step this thread' }).click();
+      await page.locator('.run-current').first().waitFor();
+      for (let k = 0; k < 6; k++) await page.keyboard.press('.');
+    },
+  },
+  {
+    name: 'explorer-calls', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760, dark: true,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=calls&side=c',
+    async prepare(page) {
+      await page.locator('.column-first .block').first().waitFor();
+    },
+  },
+  {
+    name: 'explorer-flow', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
+    hash: '#file=calls_sm_35.cubin&item=3&pane=assembly',
+    async prepare(page) {
+      await page.locator('.column-first .line', { hasText: 'IMAD.U32.U32.HI.X R17' }).first().click();
+      await page.keyboard.press('w');
+      await page.locator('.column-first .block').nth(1).waitFor();
+    },
+  },
+  {
     name: 'explorer-narrow', files: [fixture('metallib/vertex_fragment.metallib')], width: 360, height: 700,
     hash: '#file=vertex_fragment.metallib&item=0&pane=facts',
     prepare: (page) => page.locator('.column-first .card').first().waitFor(),
