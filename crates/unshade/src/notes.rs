@@ -279,7 +279,8 @@ mod tests {
         let notes = notes(r#"{"":{"comments":{"0x10":"one\nline","0x18":"two"}}}"#);
         let function = notes.function("").unwrap();
         let mut lines = ["a;".to_owned(), "b;".to_owned(), "c;".to_owned()];
-        let ranges = [vec![0x8..0x10], vec![0x10..0x18], vec![0x0..0x1, 0x18..0x20]];
+        let (first, second) = (0x8..0x10, 0x10..0x18);
+        let ranges = [Vec::from([first]), Vec::from([second]), vec![0x0..0x1, 0x18..0x20]];
         function.comment_lines(lines.iter_mut().zip(ranges));
         assert_eq!(lines, ["a;", "b;  // one\\nline", "c;  // two"]);
     }

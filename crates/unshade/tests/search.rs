@@ -112,7 +112,7 @@ fn all_matches(workspace: &mut Workspace, request: &Value) -> Vec<Value> {
 #[test]
 fn listings_are_searched_as_they_are_shown() {
     let mut workspaces = workspaces();
-    for file in 0..FILES.len() {
+    for (file, name) in FILES.iter().enumerate() {
         for needle in ["ret", "%0", "r1", "add.", ".global", "nowhere to be found"] {
             let expected = by_lines(&mut workspaces[0], file, needle);
             for (way, workspace) in workspaces.iter_mut().enumerate() {
@@ -132,7 +132,7 @@ fn listings_are_searched_as_they_are_shown() {
                             ])
                         })
                         .collect();
-                    assert_eq!(found, expected, "{needle} in {} {way} {limit}", FILES[file]);
+                    assert_eq!(found, expected, "{needle} in {name} {way} {limit}");
                 }
             }
         }

@@ -97,8 +97,8 @@ pub fn put_module(
     let module = file.functions.get(index).map_or(0, |function| function.module);
     for function in file.functions.iter_mut().filter(|function| function.module == module) {
         let Some(known) = known.iter().find(|known| known.name == function.name) else {
-            let name = Escaped(&function.name).quoted().to_string();
-            return Err(Refusal::new(format!("{shown}: module has no function {name}")));
+            let name = Escaped(&function.name);
+            return Err(Refusal::new(format!("{shown}: module has no function {}", name.quoted())));
         };
         function.kind = known.kind;
         function.versions = known.versions;

@@ -169,7 +169,7 @@ fn slots(name: &str) -> Slots {
 fn of_helper(name: &str) -> Option<Slots> {
     let inside = name.strip_prefix('$')?;
     let end = inside.find('$')? + 1;
-    Some(vec![1..end])
+    Some(std::iter::once(1..end).collect())
 }
 
 /// The arguments of `scale<float, 4>(float*)`, or the parameters of `scale(float*)`.

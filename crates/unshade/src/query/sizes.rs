@@ -159,7 +159,7 @@ fn duplicates(table: &Table, data: &[u8], base: u64) -> Option<Vec<Duplicates>> 
         let place = |offset: u64| usize::try_from(offset.checked_sub(base)?).ok();
         data.get(place(start)?..place(end)?).filter(|bytes| !bytes.is_empty())
     };
-    let total = table.items().iter().filter_map(|piece| bytes(piece)).map(|bytes| bytes.len() as u64);
+    let total = table.items().iter().filter_map(bytes).map(|bytes| bytes.len() as u64);
     if total.fold(0, u64::saturating_add) > MAX_COMPARED {
         return None;
     }
