@@ -1,7 +1,7 @@
 //! Traces of one thread: what each instruction wrote and which memory it accessed, so that a reader can step through a
 //! launch in both directions.
 //!
-//! A [`Recorder`] counts the instructions of the thread and keeps those of a window. Values written before the window are
+//! A `Recorder` counts the instructions of the thread and keeps those of a window. Values written before the window are
 //! its start; the state at a step is that and everything the steps up to it wrote. Launches are deterministic, so another
 //! window comes from another launch. Memory, of which other threads write, too, is kept as it was around each access.
 
