@@ -195,6 +195,17 @@ test('8: patch an instruction, and save', async () => {
   await close();
 });
 
+test('9: run a kernel on data, and see what it wrote', async () => {
+  const { page, close } = await openPage([fixture('metallib/sources_hsrc.metallib')], { hash: '#file=sources_hsrc.metallib&item=0&pane=assembly' });
+  await page.locator('.column-first .listing .line').first().waitFor();
+  const person = new Person(page);
+  await person.click(page.locator('.column-first .tab', { hasText: /^Run$/ }));
+  await person.click(page.locator('.run-form button[type=submit]'));
+  await page.locator('.run-summary').first().waitFor();
+  person.done('run a kernel on data, and see what it wrote');
+  await close();
+});
+
 test('10: share a link', async () => {
   const { page, close } = await openPage([CUBIN], { hash: '#file=calls_sm_35.cubin&item=3&pane=assembly' });
   const line = page.locator('.column-first .line', { hasText: 'LD.E R4, [R2]' }).first();
