@@ -39,10 +39,11 @@ export class Commands {
       { group: 'Run', keys: 'm M', does: 'run to a breakpoint, and back to one', run: step },
       { group: 'Run', keys: 'B', does: 'set or remove a breakpoint at the line', run: () => this.toggleBreak() },
       { group: 'Read', keys: 'w', does: 'show where the value comes from and where it goes', run: () => this.dataFlow() },
-      { group: 'Read', keys: 'n p', does: 'in a comparison: next and previous difference', run: (event) => this.difference(event.key === 'n' ? 1 : -1) },
       { group: 'Do', keys: 'c', does: 'compare: select this function, then another', run: () => this.compare() },
       { group: 'Do', keys: 'e', does: 'edit: code, names, fields', run: () => this.edit() },
-      { group: 'Do', keys: 'n', does: 'rename the name in decompiled text', run: () => (this.app.first.pane === 'compare' ? this.difference(1) : this.rename()) },
+      { group: 'Do', keys: 'n', does: 'rename the name in decompiled text' },
+      // In a comparison, n goes on; the later row handles the key for both.
+      { group: 'Read', keys: 'n p', does: 'in a comparison: next and previous difference', run: ({ key }) => (this.app.first.pane !== 'compare' && key === 'n' ? this.rename() : this.difference(key === 'n' ? 1 : -1)) },
       { group: 'Do', keys: ';', does: 'comment on the line', run: () => this.comment() },
       { group: 'Do', keys: 'N', does: 'all notes: export, import', run: () => this.showNotes() },
       { group: 'Do', keys: 'z Z', does: 'undo and redo an edit', run: (event) => this.app.editing.step(this.app.subject.file, event.key === 'z' ? -1 : 1) },

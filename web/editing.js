@@ -247,9 +247,8 @@ export class Editing {
     const version = line?.versions[line.at + step];
     if (!line || !version) return this.say(step < 0 ? 'There is no edit to undo.' : 'There is no edit to redo.');
     const { did } = line.versions[step < 0 ? line.at : line.at + 1];
-    const from = line.versions[line.at].entry;
     line.at += step;
-    this.list({ add: version.entry, hide: line.versions.filter(({ entry }, at) => at > 0 && entry !== version.entry || entry === from && at > 0).map(({ entry }) => entry) });
+    this.list({ add: version.entry, hide: line.versions.slice(1).map(({ entry }) => entry) });
     this.show(version.entry, true);
     this.say(`${step < 0 ? 'Undone' : 'Redone'}: ${did}`);
   }

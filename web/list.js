@@ -177,7 +177,7 @@ export class FunctionList {
     this.columns = [];
     this.sort.replaceChildren();
     this.#showChips();
-    await this.#load();
+    await this.#load(this.input.value !== '');
   }
 
   /**
@@ -311,7 +311,8 @@ export class FunctionList {
     };
   }
 
-  async #load() {
+  /** @param {boolean} [announces] whether the user filtered or sorted, and wants to hear the result */
+  async #load(announces = true) {
     this.pages.clear();
     const { at } = this;
     this.message.replaceChildren();
@@ -331,6 +332,7 @@ export class FunctionList {
         this.#showAnswer(at.program, answer, isFirst);
         if (!answer.pending) break;
       }
+      if (announces) this.say(this.counted.textContent);
     } catch (error) {
       if (!aborted(error)) this.#fail(error);
     }
@@ -363,7 +365,6 @@ export class FunctionList {
     this.#arrange();
     performance.mark('unshade:list');
     if (pending) return;
-    this.say(this.counted.textContent);
     if (matched === 0) {
       fill(this.message, nothing(total === 0 ? `There are no ${noun}s.` : 'No matches.', total > 0 && h('button', {
         type: 'button', class: 'quiet', onclick: () => {

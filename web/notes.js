@@ -136,7 +136,7 @@ export class Notes {
 
   /** Returns how many names and comments there are. */
   get count() {
-    return Object.values(this.notes?.functions ?? {}).reduce((sum, { names, comments }) => sum + Object.keys(names).length + Object.keys(comments).length, 0);
+    return countOf(this.notes?.functions ?? {});
   }
 
   /**
@@ -200,9 +200,13 @@ export class Notes {
       Object.assign(own.comments, comments);
     }
     this.#keep();
-    const sum = Object.values(notes.functions).reduce((sum, { names, comments }) => sum + Object.keys(names).length + Object.keys(comments).length, 0);
-    return { count: sum, dropped };
+    return { count: countOf(notes.functions), dropped };
   }
+}
+
+/** @param {Record<string, FunctionNotes>} functions */
+function countOf(functions) {
+  return Object.values(functions).reduce((sum, { names, comments }) => sum + Object.keys(names).length + Object.keys(comments).length, 0);
 }
 
 /** @returns {{sha256: string, size: number}[]} */

@@ -3,27 +3,11 @@
  * and a launch is stopped by ending the thread. The module is that of the decompiler, which has the emulator.
  */
 
+import { readBeside } from './beside.js';
 // @ts-ignore: created by `cargo xtask web` next to this file.
 import init, { set_tables, run } from './unshade_web_decompiler.js';
 
-/**
- * Reads the instruction sets of a family of chips.
- * @param {string} name
- * @returns {Uint8Array | undefined}
- */
-function tables(name) {
-  const request = new XMLHttpRequest();
-  request.open('GET', new URL(`${name}.bin`, import.meta.url), false);
-  request.responseType = 'arraybuffer';
-  try {
-    request.send();
-  } catch {
-    return undefined;
-  }
-  return request.status === 200 ? new Uint8Array(request.response) : undefined;
-}
-
-const ready = init().then(() => set_tables(tables));
+const ready = init().then(() => set_tables((/** @type {string} */ name) => readBeside(`${name}.bin`)));
 
 addEventListener('message', async ({ data }) => {
   try {

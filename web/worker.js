@@ -5,6 +5,7 @@
  * own, which are loaded when they are needed for the first time.
  */
 
+import { readBeside } from './beside.js';
 // @ts-ignore: created by `cargo xtask web` next to this file.
 import init, { Workspace } from './unshade_web.js';
 // @ts-ignore: created by `cargo xtask web` next to this file.
@@ -45,11 +46,36 @@ function tables(name) {
   return load(`${name}.bin`);
 }
 
-let hasDecompiler = false;
-let hasEditor = false;
+/** The modules that were loaded. @type {Set<string>} */
+const loaded = new Set();
 
 /**
- * Decompiles a function of a cubin, or a shader. The module waits for the text.
+ * Calls a function of another module, which is loaded if it is not there yet. The module waits for the result.
+ * @template T
+ * @param {string} name
+ * @param {(options: {module: Uint8Array}) => unknown} start
+ * @param {(tables: (name: string) => Uint8Array | undefined) => void} setTables
+ * @param {() => T} call
+ * @returns {T}
+ */
+function inModule(name, start, setTables, call) {
+  if (!loaded.has(name)) {
+    const module = load(`unshade_web_${name}_bg.wasm`);
+    if (!module) throw new Error(`The ${name} can't be loaded.`);
+    start({ module });
+    setTables(tables);
+    loaded.add(name);
+  }
+  try {
+    return call();
+  } catch (error) {
+    if (isCrash(error)) ended = error;
+    throw error;
+  }
+}
+
+/**
+ * Decompiles a function of a cubin, or a shader.
  *
  * @param {Uint8Array} program
  * @param {number} base the offset of its first byte
@@ -57,23 +83,11 @@ let hasEditor = false;
  * @returns {string}
  */
 function decompile(program, base, symbol) {
-  if (!hasDecompiler) {
-    const module = load('unshade_web_decompiler_bg.wasm');
-    if (!module) throw new Error('The decompiler can\'t be loaded.');
-    initSync({ module });
-    set_tables(tables);
-    hasDecompiler = true;
-  }
-  try {
-    return decompileThere(program, base, symbol);
-  } catch (error) {
-    if (isCrash(error)) ended = error;
-    throw error;
-  }
+  return inModule('decompiler', initSync, set_tables, () => decompileThere(program, base, symbol));
 }
 
 /**
- * Edits a program. The module waits for the new one.
+ * Edits a program.
  *
  * @param {Uint8Array} program
  * @param {number} base the offset of its first byte
@@ -81,38 +95,18 @@ function decompile(program, base, symbol) {
  * @returns {[string, Uint8Array]} the answer as JSON, and the bytes
  */
 function edit(program, base, change) {
-  if (!hasEditor) {
-    const module = load('unshade_web_editor_bg.wasm');
-    if (!module) throw new Error('The editor can\'t be loaded.');
-    initEditor({ module });
-    setEditorTables(tables);
-    hasEditor = true;
-  }
-  try {
-    return editThere(program, base, change);
-  } catch (error) {
-    if (isCrash(error)) ended = error;
-    throw error;
-  }
+  return inModule('editor', initEditor, setEditorTables, () => editThere(program, base, change));
 }
 
 /**
- * Reads a file next to this one. A worker may wait for it.
+ * Returns a file next to this one.
  *
  * @param {string} name
  * @returns {Uint8Array | undefined}
  */
 function load(name) {
-  if (parts) return parts[name] && new Uint8Array(parts[name]);
-  const request = new XMLHttpRequest();
-  request.open('GET', new URL(name, import.meta.url), false);
-  request.responseType = 'arraybuffer';
-  try {
-    request.send();
-  } catch {
-    return undefined;
-  }
-  return request.status === 200 ? new Uint8Array(request.response) : undefined;
+  if (!parts) return readBeside(name);
+  return parts[name] && new Uint8Array(parts[name]);
 }
 
 /** The thread that runs launches, and those that it runs, by the numbers of their requests. @type {Worker | undefined} */

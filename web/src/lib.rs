@@ -49,6 +49,7 @@ pub static FILES: &[PageFile] = files![
     "app.css",
     "app.js",
     "archive.js",
+    "beside.js",
     "bits.js",
     "calls.js",
     "changes.js",

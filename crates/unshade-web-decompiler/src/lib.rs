@@ -5,8 +5,10 @@
 
 #![cfg(target_family = "wasm")]
 
+#[path = "../../unshade-web/src/tables.rs"]
+mod tables;
+
 use js_sys::{Function, Object, Reflect, Uint8Array};
-use std::cell::RefCell;
 use unshade::query::{DecompilerInput, decompile_json, response_json, run_answer};
 use unshade::run::RunJob;
 use wasm_bindgen::prelude::*;
@@ -17,16 +19,10 @@ extern "C" {
     fn performance_now() -> f64;
 }
 
-thread_local! {
-    /// The function that reads tables of instruction sets.
-    static TABLES: RefCell<Option<Function>> = const { RefCell::new(None) };
-}
-
 /// Sets where instruction sets are read from, as the constructor of `unshade-web`'s `Workspace` does.
 #[wasm_bindgen]
 pub fn set_tables(tables: Function) {
-    TABLES.set(Some(tables));
-    unshade::sass::isa::set_loader(read_tables);
+    tables::set(tables);
 }
 
 /// Decompiles the function of a symbol of a cubin, a shader, which has no symbol, or a module of bitcode, whose number is the
@@ -60,10 +56,4 @@ pub fn run(job: &Object) -> String {
         None => Ok(()),
     };
     response_json(answer.and_then(|()| run_answer(&parsed, performance_now, || false)))
-}
-
-fn read_tables(name: &str) -> Option<Vec<u8>> {
-    let read = TABLES.with_borrow(Clone::clone)?;
-    let bytes = read.call1(&JsValue::NULL, &JsValue::from_str(name)).ok()?;
-    bytes.dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec())
 }

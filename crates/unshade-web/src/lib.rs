@@ -7,6 +7,8 @@
 
 #![cfg(target_family = "wasm")]
 
+mod tables;
+
 use js_sys::{Array, Function, Object, Reflect, Uint8Array};
 use std::cell::RefCell;
 use unshade::query::{
@@ -24,8 +26,6 @@ extern "C" {
 thread_local! {
     /// The functions that read files, by the number of the file.
     static READERS: RefCell<Vec<Option<Function>>> = const { RefCell::new(Vec::new()) };
-    /// The function that reads tables of instruction sets.
-    static TABLES: RefCell<Option<Function>> = const { RefCell::new(None) };
     /// The function that decompiles.
     static DECOMPILER: RefCell<Option<Function>> = const { RefCell::new(None) };
     /// The function that edits.
@@ -52,9 +52,8 @@ impl Workspace {
     pub fn new(tables: Option<Function>, decompile: Option<Function>, edit: Option<Function>) -> Self {
         DECOMPILER.set(decompile);
         EDITOR.set(edit);
-        if tables.is_some() {
-            TABLES.set(tables);
-            unshade::sass::isa::set_loader(read_tables);
+        if let Some(tables) = tables {
+            tables::set(tables);
         }
         Self::default()
     }
@@ -133,12 +132,6 @@ impl Workspace {
     fn take(&mut self, extract: &Extract) -> Result<Vec<u8>, Fault> {
         self.files.extract(extract).map(|taken| taken.bytes)
     }
-}
-
-fn read_tables(name: &str) -> Option<Vec<u8>> {
-    let read = TABLES.with_borrow(Clone::clone)?;
-    let bytes = read.call1(&JsValue::NULL, &JsValue::from_str(name)).ok()?;
-    bytes.dyn_into::<Uint8Array>().ok().map(|bytes| bytes.to_vec())
 }
 
 /// Decompiles in the page's other module.

@@ -141,18 +141,17 @@ pub(super) fn written(mut file: LibraryFile<'_>, mut notes: Vec<String>) -> Resu
 /// Renews the hashes of the functions whose module was overwritten in part, if they matched before.
 pub(super) fn renewed(before: &[u8], bytes: Vec<u8>, changed: Range<usize>) -> Result<Edited, Refusal> {
     let library = unshade_metallib::Library::parse(before)?;
-    let mut module_of = library.functions().flatten().filter_map(|function| {
+    let mut changed_modules = library.functions().flatten().filter_map(|function| {
         let module = library.module(&function).ok().flatten()?;
         let range = usize::try_from(module.range().start).ok()?..usize::try_from(module.range().end).ok()?;
-        let matched = function.hash == Some(&module.sha256());
-        (range.start <= changed.start && changed.end <= range.end).then_some((function.index, range, matched))
+        (range.start <= changed.start && changed.end <= range.end).then_some((function, module, range))
     });
-    let Some((index, range, matched)) = module_of.next() else { return Ok(Edited::new(bytes)) };
-    if !matched {
+    let Some((function, module, range)) = changed_modules.next() else { return Ok(Edited::new(bytes)) };
+    if function.hash != Some(&module.sha256()) {
         return Ok(Edited::new(bytes).note("the hash of the module did not match before, and stays as it is"));
     }
     let mut file = LibraryFile::parse(before)?;
-    file.replace_module(index as usize, bytes.get(range).unwrap_or_default())?;
+    file.replace_module(function.index as usize, bytes.get(range).unwrap_or_default())?;
     Ok(Edited::new(file.write()?.to_vec()).note("the hashes of the module's functions are renewed"))
 }
 

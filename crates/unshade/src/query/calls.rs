@@ -23,12 +23,6 @@ use unshade_nv::symbol::{Symbol, SymbolType};
 use unshade_sass::listing::{self, Word, instruction_target};
 use unshade_sass::table::Flow as InstructionFlow;
 
-/// The default time of a step in milliseconds.
-const BUDGET: f64 = 100.0;
-
-/// The maximum time of a step in milliseconds.
-const MAX_BUDGET: f64 = 1_000.0;
-
 /// The number of items whose code is read before the program is parsed, if the file is read by ranges.
 const BATCH: u32 = 64;
 
@@ -49,7 +43,7 @@ impl Session {
     pub(super) fn calls(&mut self, request: &Calls) -> Answer<CallsAnswer> {
         let program = request.at.program;
         let table = self.table(program)?;
-        let deadline = (self.clock)() + request.budget_ms.map_or(BUDGET, f64::from).min(MAX_BUDGET);
+        let deadline = self.deadline(request.budget_ms);
         let all = request.at.item.map_or(0..table.len(), |item| item..item.saturating_add(1));
         if let Some(item) = request.at.item {
             table.item(item)?;

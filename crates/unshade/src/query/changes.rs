@@ -14,12 +14,6 @@ use crate::program::Piece;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// The default time of a step in milliseconds.
-const BUDGET: f64 = 100.0;
-
-/// The maximum time of a step in milliseconds.
-const MAX_BUDGET: f64 = 1_000.0;
-
 /// The maximum number of changes in a step.
 const MAX_STEP: usize = 2_000;
 
@@ -118,7 +112,7 @@ impl Session {
             None => left.table(request.right.program)?,
         };
         let clock = left.clock;
-        let deadline = clock() + request.budget_ms.map_or(BUDGET, f64::from).min(MAX_BUDGET);
+        let deadline = left.deadline(request.budget_ms);
         // Summaries are kept by the session that the items are in.
         let mut sketches = [std::mem::take(&mut left.sketches), Sketches::new()];
         if let Some(right) = &mut right {

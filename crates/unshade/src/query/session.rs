@@ -32,6 +32,12 @@ pub type Clock = fn() -> f64;
 /// The maximum size of all programs that had to be unpacked, which are kept.
 const MAX_UNPACKED: usize = 1 << 30;
 
+/// The default time of a step of a long request in milliseconds.
+const BUDGET: f64 = 100.0;
+
+/// The maximum time of such a step in milliseconds.
+const MAX_BUDGET: f64 = 1_000.0;
+
 /// The maximum number of programs of a file.
 const MAX_PROGRAMS: usize = 20_000;
 
@@ -188,6 +194,11 @@ impl Session {
     /// Returns another file with the clock, the decompiler and the editor of this one.
     pub(super) fn with_same_modules(&self, other: Self) -> Self {
         other.with_clock(self.clock).with_decompiler(self.decompiler).with_editor(self.editor)
+    }
+
+    /// Returns when a step ends that may take this many milliseconds.
+    pub(super) fn deadline(&self, budget_ms: Option<u32>) -> f64 {
+        (self.clock)() + budget_ms.map_or(BUDGET, f64::from).min(MAX_BUDGET)
     }
 
     pub(super) fn editor(&self) -> Editor {

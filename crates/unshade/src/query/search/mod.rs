@@ -24,12 +24,6 @@ use crate::quantity::utf16_length;
 use bytes::byte_pattern;
 pub(super) use listings::Threads;
 
-/// The default time of a step in milliseconds.
-const BUDGET: f64 = 100.0;
-
-/// The maximum time of a step in milliseconds.
-const MAX_BUDGET: f64 = 1_000.0;
-
 /// The default number of matches that end a step.
 const LIMIT: usize = 200;
 
@@ -116,11 +110,10 @@ impl Session {
             Scope::Bytes => Needle::Bytes(byte_pattern(&request.text)?),
             _ => Needle::Text(Pattern::new(&request.text, request.regex, request.case)?),
         };
-        let budget = request.budget_ms.map_or(BUDGET, f64::from).min(MAX_BUDGET);
         let mut step = Step {
             request,
             needle,
-            deadline: (self.clock)() + budget,
+            deadline: self.deadline(request.budget_ms),
             limit: request.limit.map_or(LIMIT, |limit| limit as usize).clamp(1, MAX_LIMIT),
             context: (request.context as usize).min(MAX_CONTEXT),
             answer: SearchAnswer::default(),
