@@ -30,6 +30,7 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub(super) method: String,
+    /// The path of the address, without the query after `?`, which only the page reads.
     pub(super) path: String,
     /// Lowercase names, and values.
     headers: Vec<(String, String)>,
@@ -245,9 +246,10 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(Request, usize, usize)>, Refused> 
     let text = |bytes: &[u8]| {
         std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Refused(400, "a header is no text"))
     };
+    let path = parsed.path.unwrap_or_default();
     let mut request = Request {
         method: parsed.method.unwrap_or_default().to_owned(),
-        path: parsed.path.unwrap_or_default().to_owned(),
+        path: path.split_once('?').map_or(path, |(path, _)| path).to_owned(),
         ..Request::default()
     };
     for header in parsed.headers.iter() {

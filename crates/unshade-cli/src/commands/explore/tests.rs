@@ -231,6 +231,11 @@ fn attacks() {
     ] {
         assert_eq!(server.get(&server.path(name), "").status, 404, "{name}");
     }
+    // Only the page reads the query of its address.
+    for name in ["?url=https%3A%2F%2Ffiles.example%2Fa.metallib", "app.js?", "?"] {
+        assert_eq!(server.get(&server.path(name), "").status, 200, "{name}");
+    }
+    assert_eq!(server.get(&format!("/?/{}/", server.token), "").status, 403, "the token in the query");
     assert_eq!(server.post("api", r#"{"query":"overview","file":1}"#, "").status, 404);
     assert_eq!(server.post("api", r#"{"query":"overview","file":"/etc/passwd"}"#, "").status, 400);
 
