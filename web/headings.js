@@ -32,6 +32,8 @@ export class Headings {
     this.shown = [];
     /** The longest cell of each column in characters. @type {Map<string, number>} */
     this.longest = new Map();
+    /** The columns that have cells: what was not counted yet has none. @type {Set<string>} */
+    this.filled = new Set();
     /** The pixels that the columns take, and their widths in CSS. */
     this.taken = 0;
     this.template = '';
@@ -42,6 +44,7 @@ export class Headings {
   set(columns) {
     this.columns = [...columns, KIND];
     this.longest = new Map(this.columns.map(({ key, label }) => [key, label.length + 1]));
+    this.filled.clear();
   }
 
   /**
@@ -52,6 +55,7 @@ export class Headings {
     for (const row of rows) {
       for (const { key } of this.columns) {
         const length = Math.min(MAX_CELL, cellOf(row, key).length);
+        if (length > 0) this.filled.add(key);
         if (length > (this.longest.get(key) ?? 0)) this.longest.set(key, length);
       }
     }
@@ -69,7 +73,8 @@ export class Headings {
     let room = width - AROUND - NAME;
     const rank = (/** @type {Column} */ { key }) => (key === sorted ? -1 : FIRST.includes(key) ? FIRST.indexOf(key) : FIRST.length + this.columns.findIndex((column) => column.key === key));
     const chosen = new Set();
-    for (const column of [...this.columns].sort((one, other) => rank(one) - rank(other))) {
+    const possible = this.columns.filter(({ key }) => key === sorted || this.filled.has(key));
+    for (const column of possible.sort((one, other) => rank(one) - rank(other))) {
       room -= this.#pixels(column.key) + GAP;
       if (room < 0) break;
       chosen.add(column.key);

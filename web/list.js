@@ -358,7 +358,7 @@ export class FunctionList {
     this.box.label = this.counted.textContent;
     this.input.removeAttribute('aria-invalid');
     this.note.className = 'filter-note';
-    fill(this.note, pending && `Reading calls: ${count(pending.done)} of ${plural(pending.total, noun)}…`,
+    fill(this.note, pending && `Reading code: ${count(pending.done)} of ${plural(pending.total, noun)}…`,
       fuzzy && 'No name contains this. Similar names, the closest first:');
     this.message.replaceChildren();
     this.box.reset(this.#total, !isFirst);

@@ -115,6 +115,23 @@ test('columns: as many as there is room for, each sorts', async () => {
   await close();
 });
 
+test('the number of instructions is counted when it is asked for', async () => {
+  const { page, close } = await openPage([fixture('metallib/vertex_fragment.metallib')], { width: 1900 });
+  await page.locator('.functions .item-name').first().waitFor();
+  const sort = page.getByLabel('Sort order of functions');
+  // A column without cells takes no room.
+  assert.ok(!(await texts(page, '.headings .heading')).includes('instructions'));
+  await sort.selectOption('instructions up');
+  await page.getByRole('button', { name: 'Sort by instructions, now ascending' }).waitFor();
+  assert.deepEqual(await texts(page, '.functions .item-name'), ['shading::tint', 'corner']);
+  const cells = () => page.locator('.functions .item-row').evaluateAll((rows) => rows.map((row) => [...row.querySelectorAll('.item-cell')].map((cell) => cell.textContent)));
+  assert.deepEqual((await cells()).map((row) => row.filter((cell) => cell === '2' || cell === '3')), [['2'], ['3']]);
+  await page.locator('#filter').fill('instructions>2');
+  await page.locator('.counted', { hasText: '1 of 2' }).first().waitFor();
+  assert.deepEqual(await texts(page, '.functions .item-name'), ['corner']);
+  await close();
+});
+
 test('the language of the filter', async () => {
   const { page, close } = await openPage([library('filtered.metallib', [...NAMES, 'copy_float32', 'Copy_int8'])]);
   await page.locator('.functions .item-name').first().waitFor();

@@ -95,6 +95,11 @@ impl Statistics {
         statistics
     }
 
+    /// Returns the number of instructions as the STAT part has it: without declarations.
+    pub fn instructions(&self) -> u32 {
+        self.counters[counter::INSTRUCTIONS]
+    }
+
     fn add(&mut self, index: usize, count: u32) {
         if let Some(counter) = self.counters.get_mut(index) {
             *counter = counter.saturating_add(count);

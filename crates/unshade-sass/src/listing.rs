@@ -133,6 +133,17 @@ impl<'a> Function<'a> {
         })
     }
 
+    /// Returns the number of words that are no scheduling words, without decoding them.
+    pub fn instruction_count(&self) -> u64 {
+        let size = self.isa.word_bytes.max(1);
+        let first = self.address.checked_div(size as u64).unwrap_or(0);
+        let words = self.bytes.chunks_exact(size).zip(first..);
+        let is_instruction = |&(bytes, slot): &(&[u8], u64)| {
+            !control::is_scheduling(self.isa, slot, self.isa.word(bytes).unwrap_or(0))
+        };
+        words.filter(is_instruction).count() as u64
+    }
+
     /// Returns the address of the first instruction at or after an address, skipping a scheduling word.
     pub fn instruction_from(&self, address: u64) -> u64 {
         let offset = usize::try_from(address.wrapping_sub(self.address)).ok();

@@ -152,6 +152,14 @@ impl TokenProgram {
         }
     }
 
+    /// Returns the number of instructions without declarations and comments.
+    pub fn instruction_count(&self) -> u32 {
+        match self {
+            Self::Direct3d10(program) => unshade_dxbc::statistics::Statistics::of(program).instructions(),
+            Self::Direct3d9(program) => d3d9::statistics::Statistics::of(program).instructions,
+        }
+    }
+
     /// Returns whether it has no instructions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -118,7 +118,7 @@ const COLUMNS: &[Column] = &[
     Column::right("offset", "offset"),
 ];
 
-/// [`COLUMNS`] with full labels, and a column for the entry.
+/// [`COLUMNS`] with full labels, and columns for the entry and the instructions.
 const PIECE_COLUMNS: &[Column] = &[
     Column::left("chip", "chip"),
     Column::right("registers", "registers"),
@@ -129,6 +129,7 @@ const PIECE_COLUMNS: &[Column] = &[
     Column::right("size", "bytes"),
     Column::right("offset", "offset"),
     Column::right("entry", "entry"),
+    Column::right("instructions", "instructions"),
 ];
 
 const ENTRIES: &[Column] = &[
@@ -253,8 +254,9 @@ impl Program for NvidiaProgram<'_> {
             let count = counts.entry(unit).or_default();
             let index = *count;
             *count = count.saturating_add(1);
+            let instructions = view.instructions;
             let mut row = row(view);
-            row.cells.push(Cell::number(entry));
+            row.cells.extend([Cell::number(entry), Cell::number(instructions)]);
             Piece { unit, index, panes, has_bytes: true, row, entry: None }
         };
         let all = kernels.into_iter().map(piece).collect();

@@ -139,13 +139,14 @@ impl Session {
     pub(super) fn rows(&mut self, request: &Rows) -> Answer<RowsAnswer> {
         let table = self.table(request.program)?;
         let terms = filter::Terms::parse(&request.filter.terms, &table.comparables())?;
-        if terms.callees().next().is_none() {
-            return table.answer(request, terms, None);
-        }
-        let mut callees = self.callees.remove(&request.program).unwrap_or_default();
-        let pending = self.read_calls(request.program, &mut callees);
-        let answer = table.answer(request, terms, Some(&callees));
-        self.callees.insert(request.program, callees);
+        let mut bodies = self.bodies.remove(&request.program).unwrap_or_default();
+        let pending = if table.needs_bodies(request, &terms) {
+            self.read_bodies(request.program, &mut bodies)
+        } else {
+            Ok(None)
+        };
+        let answer = table.answer(request, terms, &bodies);
+        self.bodies.insert(request.program, bodies);
         Ok(RowsAnswer { pending: pending?, ..answer? })
     }
 

@@ -17,6 +17,7 @@ use super::response::{Answer, Fault};
 use super::rows::{Pattern, compare};
 use crate::program::{Cell, Row};
 use crate::quantity::natural;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 /// The maximum number of terms.
@@ -160,9 +161,19 @@ impl Terms {
         })
     }
 
-    /// Returns whether a row is selected. `calls` says for each of [`callees`](Self::callees) whether such a function is
-    /// called.
-    pub(super) fn select(&self, row: &Row, calls: impl Fn(usize) -> bool) -> bool {
+    /// Returns whether a cell is compared.
+    pub(super) fn compares(&self, cell: usize) -> bool {
+        self.terms.iter().any(|term| matches!(term.condition, Condition::Cell(at, ..) if at == cell))
+    }
+
+    /// Returns whether a row is selected. `cell` returns its cells, and `calls` for each of [`callees`](Self::callees)
+    /// whether such a function is called.
+    pub(super) fn select<'c>(
+        &self,
+        row: &Row,
+        cell: impl Fn(usize) -> Cow<'c, Cell>,
+        calls: impl Fn(usize) -> bool,
+    ) -> bool {
         let mut callee = 0;
         self.terms.iter().all(|term| {
             let holds = match &term.condition {
@@ -170,9 +181,7 @@ impl Terms {
                 Condition::Letters(letters) => in_names(row, |name| spread(letters, name).is_some()),
                 Condition::Kind(pattern) => pattern.finds(&row.kind),
                 Condition::HasSource => row.has_source,
-                Condition::Cell(at, relation, value) => {
-                    row.cells.get(*at).is_some_and(|cell| value.is(*relation, cell))
-                }
+                Condition::Cell(at, relation, value) => value.is(*relation, &cell(*at)),
                 Condition::Calls(_) => {
                     callee += 1;
                     calls(callee - 1)

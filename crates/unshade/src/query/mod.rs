@@ -12,7 +12,7 @@
 //! | `rows` | the items of a program as a table |
 //! | `filter` | the language in which rows are selected |
 //! | `families` | rows that are instances of one template |
-//! | `callees` | the functions that items call |
+//! | `bodies` | the functions that items call, and the numbers of their instructions |
 //! | `sizes` | how large parts, items and families are, and which are the same |
 //! | `recorder` | printed listings, packed |
 //! | `session` | a file, its programs, and what is kept of them |
@@ -47,7 +47,7 @@
 
 mod answers;
 mod bits;
-mod callees;
+mod bodies;
 mod calls;
 mod changes;
 mod code_text;

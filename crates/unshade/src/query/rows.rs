@@ -2,14 +2,15 @@
 //! milliseconds.
 
 use super::MAX_ROWS;
-use super::callees::Callees;
+use super::bodies::Bodies;
 use super::families::Families;
 use super::filter::{Comparable, Terms};
-use super::request::{Filter, Rows, Sort};
+use super::request::{Rows, Sort};
 use super::response::{Answer, ByteRange, ColumnHead, Fault, RowEntry, RowsAnswer};
 use crate::program::{Align, Cell, Piece, Pieces, Row};
 use crate::quantity::{grouped, natural};
 use regex_lite::RegexBuilder;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,12 +21,17 @@ const MAX_EXPRESSION: usize = 1 << 20;
 /// The longest name in an answer.
 const MAX_NAME: usize = 16 << 10;
 
+/// The key of the column with the number of instructions.
+const INSTRUCTIONS: &str = "instructions";
+
 /// The items of a program.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     pieces: Pieces,
     /// The columns that have cells, with their place.
     columns: Vec<(usize, ColumnHead)>,
+    /// The place of the column whose cells are known when code was read, which is after those of the items.
+    counted: Option<usize>,
 }
 
 /// Returns a range as responses have it.
@@ -65,8 +71,13 @@ impl Table {
             };
             (at, ColumnHead { key: column.key, label: column.label, align })
         };
-        let columns = columns.map(head).collect();
-        Self { columns, pieces }
+        let mut columns: Vec<_> = columns.map(head).collect();
+        let has_code = pieces.all.iter().any(|piece| piece.panes.contains(&"assembly"));
+        let is_counted = has_code && columns.iter().all(|(_, column)| column.key != INSTRUCTIONS);
+        let counted = is_counted.then_some(pieces.columns.len());
+        let head = ColumnHead { key: INSTRUCTIONS, label: INSTRUCTIONS, align: "right" };
+        columns.extend(counted.map(|at| (at, head)));
+        Self { columns, pieces, counted }
     }
 
     /// Returns how many items there are.
@@ -124,30 +135,50 @@ impl Table {
             key: column.key,
             label: column.label,
             at: *at,
-            is_number: is_number(*at),
+            is_number: self.counted == Some(*at) || is_number(*at),
         };
         self.columns.iter().map(comparable).collect()
     }
 
+    /// Returns whether cells of the items are only known when code was read.
+    pub(super) fn is_counted(&self) -> bool {
+        self.counted.is_some()
+    }
+
+    /// Returns whether a request needs code that is only read on demand.
+    pub(super) fn needs_bodies(&self, request: &Rows, terms: &Terms) -> bool {
+        let sorts = request.sort.as_ref().is_some_and(|sort| sort.column == INSTRUCTIONS);
+        terms.callees().next().is_some()
+            || self.counted.is_some_and(|counted| sorts || terms.compares(counted))
+    }
+
+    /// Returns a cell of an item.
+    fn cell<'t>(&'t self, item: u32, at: usize, bodies: &Bodies) -> Cow<'t, Cell> {
+        if self.counted == Some(at) {
+            return Cow::Owned(Cell::number(bodies.instructions(item)));
+        }
+        let cell = self.row(item).and_then(|row| row.cells.get(at));
+        cell.map_or(Cow::Owned(Cell::Empty), Cow::Borrowed)
+    }
+
     /// Returns the selected items in the order of the file.
-    fn selected(&self, filter: &Filter, terms: &Terms, callees: Option<&Callees>) -> Answer<Vec<u32>> {
+    fn selected(&self, request: &Rows, terms: &Terms, bodies: &Bodies) -> Answer<Vec<u32>> {
+        let filter = &request.filter;
         let pattern = Pattern::new(&filter.text, filter.regex, false)?;
-        let none = Callees::default();
-        let callees = callees.unwrap_or(&none);
-        let called: Vec<Vec<bool>> = terms.callees().map(|pattern| callees.matching(pattern)).collect();
+        let called: Vec<Vec<bool>> = terms.callees().map(|pattern| bodies.matching(pattern)).collect();
+        let needs_bodies = self.needs_bodies(request, terms);
         let is_selected = |item: u32, row: &Row| {
-            // What was not read yet is not selected, not even by its opposite.
-            let is_read = called.is_empty() || callees.calls(item as usize, &[]).is_some();
             let calls = |term: usize| {
                 let matching = called.get(term).map_or(&[][..], |matching| matching);
-                callees.calls(item as usize, matching) == Some(true)
+                bodies.calls(item, matching)
             };
             (filter.kinds.is_empty() || filter.kinds.iter().any(|kind| *kind == row.kind))
                 && (!filter.has_source || row.has_source)
                 && (pattern.finds(row.readable_name())
                     || mangled(row).is_some_and(|name| pattern.finds(name)))
-                && is_read
-                && terms.select(row, calls)
+                // What was not read yet is not selected, not even by its opposite.
+                && (!needs_bodies || bodies.has(item))
+                && terms.select(row, |at| self.cell(item, at, bodies), calls)
         };
         let items = (0..).zip(self.items()).filter(|(item, piece)| is_selected(*item, &piece.row));
         Ok(items.map(|(item, _)| item).collect())
@@ -158,7 +189,7 @@ impl Table {
     }
 
     /// Sorts items by a column.
-    fn sort(&self, items: &mut [u32], sort: &Sort) -> Answer<()> {
+    fn sort(&self, items: &mut [u32], sort: &Sort, bodies: &Bodies) -> Answer<()> {
         let column = self.columns.iter().find(|(_, column)| column.key == sort.column).map(|(at, _)| *at);
         if column.is_none() && !["name", "kind", "item"].contains(&sort.column.as_str()) {
             return Err(Fault::new("no such column"));
@@ -171,10 +202,9 @@ impl Table {
                 ("name", _) => natural(left.readable_name(), right.readable_name()),
                 ("kind", _) => left.kind.cmp(&right.kind),
                 ("item", _) => one.cmp(other),
-                (_, Some(column)) => match (left.cells.get(column), right.cells.get(column)) {
-                    (Some(left), Some(right)) => compare(left, right),
-                    _ => Ordering::Equal,
-                },
+                (_, Some(column)) => {
+                    compare(&self.cell(*one, column, bodies), &self.cell(*other, column, bodies))
+                }
                 _ => Ordering::Equal,
             };
             if sort.descending { order.reverse() } else { order }
@@ -183,11 +213,12 @@ impl Table {
         Ok(())
     }
 
-    fn entry(&self, item: u32) -> Option<RowEntry> {
-        let row = &self.items().get(item as usize)?.row;
+    fn entry(&self, item: u32, bodies: &Bodies) -> Option<RowEntry> {
+        let row = self.row(item)?;
         let cell = |(at, column): &(usize, ColumnHead)| {
-            let cell = row.cells.get(*at).filter(|cell| **cell != Cell::Empty)?;
-            let shown = match cell {
+            let cell = self.cell(item, *at, bodies);
+            let shown = match &*cell {
+                Cell::Empty => return None,
                 // A page has room for exact sizes.
                 Cell::Size(bytes) => grouped(*bytes).into(),
                 cell => cell.shown(),
@@ -205,25 +236,21 @@ impl Table {
         })
     }
 
-    /// Returns the rows that a request asks for. `callees` are needed where the filter has `calls:`.
-    pub(super) fn answer(
-        &self,
-        request: &Rows,
-        terms: Terms,
-        callees: Option<&Callees>,
-    ) -> Answer<RowsAnswer> {
+    /// Returns the rows that a request asks for, as far as the bodies that it [needs](Self::needs_bodies) were read.
+    pub(super) fn answer(&self, request: &Rows, terms: Terms, bodies: &Bodies) -> Answer<RowsAnswer> {
         let texts = terms.texts();
-        let mut items = self.selected(&request.filter, &terms, callees)?;
+        let mut items = self.selected(request, &terms, bodies)?;
         let mut fuzzy = None;
-        if items.is_empty() && callees.is_none() {
+        let is_complete = !self.needs_bodies(request, &terms) || bodies.count() >= self.len() as usize;
+        if items.is_empty() && is_complete {
             fuzzy = terms.fuzzy();
             if let Some(terms) = &fuzzy {
-                items = self.selected(&request.filter, terms, callees)?;
+                items = self.selected(request, terms, bodies)?;
                 items.sort_by_cached_key(|item| self.row(*item).map(|row| terms.spread(row)));
             }
         }
         if let Some(sort) = &request.sort {
-            self.sort(&mut items, sort)?;
+            self.sort(&mut items, sort, bodies)?;
         }
         let families = request
             .families
@@ -237,7 +264,7 @@ impl Table {
             (None, _) => (request.from as usize).min(ordered.len()),
         };
         let entry = |(place, item): (usize, &u32)| {
-            let mut entry = self.entry(*item)?;
+            let mut entry = self.entry(*item, bodies)?;
             if let Some(families) = &families {
                 entry.arguments = families.arguments(place, self.row(*item)?);
             }

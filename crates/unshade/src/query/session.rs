@@ -6,7 +6,7 @@
 //! Of a Metal library that is read by ranges, everything but the bitcode is read at once, and a module when its function
 //! is asked for. All other files are read as a whole.
 
-use super::callees::Callees;
+use super::bodies::Bodies;
 use super::changes::Sketches;
 use super::decompiler::{DecompiledText, Decompiler, DecompilerInput};
 use super::edit::{Editor, own_editor};
@@ -54,8 +54,8 @@ pub struct Session {
     pub(super) kept: Kept,
     /// Summaries of items that were compared with other programs.
     pub(super) sketches: Sketches,
-    /// The calls of programs, as far as they were read.
-    pub(super) callees: BTreeMap<u32, Callees>,
+    /// What the code of programs says, as far as it was read.
+    pub(super) bodies: BTreeMap<u32, Bodies>,
     pub(super) clock: Clock,
     pub(super) threads: Threads,
     decompiler: Decompiler,
@@ -150,7 +150,7 @@ impl Session {
             opened: None,
             kept: Kept::default(),
             sketches: Sketches::new(),
-            callees: BTreeMap::new(),
+            bodies: BTreeMap::new(),
             clock: system_clock,
             threads: Threads::default(),
             decompiler: own_decompiler,

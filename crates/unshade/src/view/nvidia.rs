@@ -4,6 +4,7 @@ use super::{FindingView, shown};
 use crate::demangle_symbol;
 use crate::nv_units::{Nvidia, Unit, each_unit, map_units};
 use crate::program::Runner;
+use crate::sass_listing::instruction_set;
 use serde::Serialize;
 use std::borrow::Cow;
 use unshade_core::{Diagnostics, Severity};
@@ -13,6 +14,7 @@ use unshade_nv::function::{Function, FunctionKind};
 use unshade_nv::info::records;
 use unshade_nv::line_table::{LineRow, LineTable, SourceFile};
 use unshade_nv::{Cubin, Ptx};
+use unshade_sass::listing;
 
 /// A fat binary, a cubin or PTX.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -175,6 +177,9 @@ pub struct KernelRow {
     pub parameter_count: Option<u32>,
     /// Size of the code in bytes; for PTX, of the text.
     pub size: u64,
+    /// Number of instructions, padding included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<u64>,
     /// Offset of the code in the file, if it is not compressed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
@@ -653,8 +658,13 @@ impl KernelRow {
         if function.kind == FunctionKind::Kernel {
             self.parameter_count = Some(resources.parameters);
         }
+        let Ok(code) = function.code(cubin) else { return };
+        self.instructions = instruction_set(cubin).map(|isa| {
+            let (bytes, address) = (code.data(), function.symbol.value);
+            listing::Function { name: "", isa, bytes, address, file_offset: code.base() }.instruction_count()
+        });
         let is_there = entry.is_none_or(|entry| entry.compression() == Compression::None);
-        self.offset = function.code(cubin).ok().filter(|_| is_there).map(|code| code.base());
+        self.offset = is_there.then(|| code.base());
     }
 }
 
