@@ -73,12 +73,23 @@ test('the answers in a report are those of the library', { skip: !process.env.UN
     // Error messages of a report differ.
     if (OWN.has(request.query) || wanted.error) continue;
     const { schema: _, ...told } = await answers.answer(request);
+    if (request.query === 'rows') told.rows = told.rows.map((/** @type {any} */ row, /** @type {number} */ at) => uncounted(row, wanted.rows[at]));
     const plain = (/** @type {any} */ answer) => (request.query === 'search' ? answer.matches : without(answer));
     assert.deepEqual(plain(told), plain(wanted), text);
     same++;
   }
   assert.ok(same > 40, `${same} answers`);
 });
+
+/**
+ * Returns a row without its number of instructions, if the library did not count them: a report always has them.
+ * @param {any} row
+ * @param {any} wanted
+ */
+function uncounted({ cells, ...row }, wanted) {
+  const { instructions, ...others } = cells;
+  return { ...row, cells: wanted?.cells.instructions === undefined ? others : cells };
+}
 
 /**
  * Returns an answer without what a report leaves out: unsupported downloads, and graphs of other functions.
