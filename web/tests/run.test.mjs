@@ -232,6 +232,13 @@ test('DirectX: a pixel shader on invented and given inputs', async () => {
   await page.getByRole('button', { name: 'Step this thread' }).click();
   await position(page, /^Step 1 of/);
   await page.locator('.column-second .line.lit').first().waitFor();
+  // The memory of a step is beside it.
+  const access = page.locator('.run-access', { hasText: /^reads 16 bytes at 0 of texel \(/ });
+  for (let step = 2; await access.count() === 0 && step < 12; step++) {
+    await page.keyboard.press('.');
+    await position(page, new RegExp(`^Step ${step} of`));
+  }
+  assert.equal(await access.count(), 1);
   await page.getByLabel(/^Count/).fill('99');
   await run(page);
   await page.locator('.run-fault', { hasText: '1 to 32' }).waitFor();

@@ -181,6 +181,13 @@ impl Recorder {
         (from..from.saturating_add(self.recording.count as u64)).contains(&self.total)
     }
 
+    /// Returns whether the step of an instruction is kept, be it a new one or part of the last.
+    pub(crate) fn keeps(&self, function: u32, address: u64) -> bool {
+        let is_part = self.last == Some((function, address));
+        let step = self.total.saturating_sub(u64::from(is_part));
+        (0..self.recording.count as u64).contains(&step.wrapping_sub(self.recording.from))
+    }
+
     /// Notes an access of the instruction that runs. Parts of a vector become one access.
     pub(crate) fn access(&mut self, is_write: bool, address: u64, size: u32) {
         if let Some((known, start, length)) = self.accesses.last_mut()

@@ -13,11 +13,39 @@ use unshade_ir::shader::interface::{ResourceClass, Shape};
 
 /// What an access of a resource does.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     /// Bytes of a constant buffer or byte address buffer: the number of bytes that one step of the address is.
     Bytes(u64),
     Structured,
     Texels,
+}
+
+impl Form {
+    /// Returns the form of a load or store of a resource.
+    pub(super) fn of(op: ShaderOp) -> Option<Self> {
+        match op {
+            ShaderOp::LoadConstant => Some(Self::Bytes(16)),
+            ShaderOp::LoadConstantAt | ShaderOp::LoadRaw | ShaderOp::StoreRaw => Some(Self::Bytes(1)),
+            ShaderOp::LoadStructured | ShaderOp::StoreStructured => Some(Self::Structured),
+            ShaderOp::LoadBuffer | ShaderOp::StoreBuffer | ShaderOp::LoadTexture | ShaderOp::StoreTexture => {
+                Some(Self::Texels)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns the number of the input that is stored.
+    pub(super) fn stored(self) -> usize {
+        if self == Self::Structured { 3 } else { 2 }
+    }
+}
+
+/// Returns whether an access of a resource is a store.
+pub(super) fn is_store(op: ShaderOp) -> bool {
+    matches!(
+        op,
+        ShaderOp::StoreRaw | ShaderOp::StoreStructured | ShaderOp::StoreBuffer | ShaderOp::StoreTexture
+    )
 }
 
 impl<'p> Machine<'p> {
@@ -122,13 +150,7 @@ impl<'p> Machine<'p> {
         op: ShaderOp,
         mask: u32,
     ) -> Result<bool, Reason> {
-        let form = match op {
-            ShaderOp::LoadConstant => Form::Bytes(16),
-            ShaderOp::LoadConstantAt | ShaderOp::LoadRaw | ShaderOp::StoreRaw => Form::Bytes(1),
-            ShaderOp::LoadStructured | ShaderOp::StoreStructured => Form::Structured,
-            ShaderOp::LoadBuffer | ShaderOp::StoreBuffer | ShaderOp::LoadTexture | ShaderOp::StoreTexture => {
-                Form::Texels
-            }
+        match op {
             ShaderOp::AtomicResource(_) | ShaderOp::CompareExchangeResource => {
                 return self.atomic_resource(code, wave, id, op, mask).map(|()| true);
             }
@@ -137,12 +159,10 @@ impl<'p> Machine<'p> {
             }
             ShaderOp::UpdateCounter => return self.counter(code, wave, id, mask).map(|()| true),
             ShaderOp::Dimensions => return self.dimensions(code, wave, id, mask).map(|()| true),
-            _ => return Ok(false),
-        };
-        let is_store = matches!(
-            op,
-            ShaderOp::StoreRaw | ShaderOp::StoreStructured | ShaderOp::StoreBuffer | ShaderOp::StoreTexture
-        );
+            _ => {}
+        }
+        let Some(form) = Form::of(op) else { return Ok(false) };
+        let is_store = is_store(op);
         let mask = if is_store { mask & !wave.helpers } else { mask };
         for thread in lanes_of(mask) {
             let Some(frame) = wave.frame() else { return Err(Reason::Unsound) };
@@ -156,29 +176,6 @@ impl<'p> Machine<'p> {
         Ok(true)
     }
 
-    /// Returns the address of an access of bytes; `None` outside of the element or buffer.
-    fn address(
-        &mut self,
-        code: &Code<'p>,
-        frame: &Frame,
-        id: ValueId,
-        form: Form,
-        thread: usize,
-        bound: Bound<'p>,
-    ) -> Option<u64> {
-        let [first, second] =
-            [1, 2].map(|index| frame.read(code, code.function.input(id, index), 0, thread) as u32);
-        match form {
-            Form::Structured => {
-                let stride = bound.resource.size.max(4);
-                // Beyond an element is outside.
-                (second < stride).then(|| u64::from(first) * u64::from(stride) + u64::from(second))
-            }
-            Form::Bytes(step) => Some(u64::from(first) * step),
-            Form::Texels => None,
-        }
-    }
-
     fn load_bytes(
         &mut self,
         code: &Code<'p>,
@@ -189,7 +186,7 @@ impl<'p> Machine<'p> {
         bound: Bound<'p>,
     ) -> Result<(), Reason> {
         let (width, lanes) = (code.function.width(id), usize::from(code.function.lanes(id)));
-        let address = self.address(code, frame, id, form, thread, bound);
+        let address = address(code, frame, id, form, thread, bound);
         let bytes = u64::from(self.program.bytes(width));
         let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
         for lane in 0..lanes {
@@ -209,9 +206,8 @@ impl<'p> Machine<'p> {
         thread: usize,
         bound: Bound<'p>,
     ) -> Result<(), Reason> {
-        let value = code.function.input(id, if form == Form::Structured { 3 } else { 2 });
-        let Some(address) =
-            self.address(code, frame, id, form, thread, bound).filter(|_| value != ValueId::NONE)
+        let value = code.function.input(id, form.stored());
+        let Some(address) = address(code, frame, id, form, thread, bound).filter(|_| value != ValueId::NONE)
         else {
             return Ok(());
         };
@@ -235,25 +231,7 @@ impl<'p> Machine<'p> {
         bound: Bound<'p>,
     ) -> Result<(), Reason> {
         let function = code.function;
-        let inputs = [1, 2, 3].map(|index| function.input(id, index));
-        let mut place = coordinates(code, frame, inputs[0], thread, bound);
-        let level = match op {
-            ShaderOp::LoadTexture => inputs[1],
-            ShaderOp::StoreTexture => inputs[2],
-            _ => ValueId::NONE,
-        };
-        // Views of unordered access have one level.
-        let has_level =
-            bound.resource.class == ResourceClass::ShaderResource || bound.resource.shape.is_multisampled();
-        if level != ValueId::NONE && has_level {
-            place[4] = frame.read(code, level, 0, thread) as u32;
-        }
-        if op == ShaderOp::LoadTexture && inputs[2] != ValueId::NONE {
-            let dimensions = bound.resource.shape.dimensions();
-            for (lane, coordinate) in place.iter_mut().enumerate().take(dimensions) {
-                *coordinate = coordinate.wrapping_add(frame.read(code, inputs[2], lane, thread) as u32);
-            }
-        }
+        let place = texel_place(code, frame, id, op, thread, bound);
         let seed = self.inputs.seed;
         let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
         if matches!(op, ShaderOp::LoadBuffer | ShaderOp::LoadTexture) {
@@ -262,7 +240,7 @@ impl<'p> Machine<'p> {
             }
             return Ok(());
         }
-        let value = inputs[1];
+        let value = function.input(id, Form::Texels.stored());
         let lanes = components(bound);
         let texel: Vec<u64> = (0..lanes).map(|lane| frame.read(code, value, lane, thread)).collect();
         memory.set_texel(bound, place, &texel, seed, &mut self.budget)
@@ -285,14 +263,7 @@ impl<'p> Machine<'p> {
             let Some(frame) = wave.frame() else { return Err(Reason::Unsound) };
             let bound = bound(self.program, frame.read(code, handle, 0, thread))?;
             let [value, new] = [first, second].map(|input| frame.read(code, input, 0, thread));
-            let part = |lane: usize| frame.read(code, at, lane, thread) as u32;
-            let address = match bound.resource.shape {
-                Shape::ByteAddressBuffer => Some(u64::from(part(0))),
-                Shape::StructuredBuffer => {
-                    Some(u64::from(part(0)) * u64::from(bound.resource.size.max(4)) + u64::from(part(1)))
-                }
-                _ => None,
-            };
+            let address = atomic_address(code, frame, at, thread, bound);
             let place = coordinates(code, frame, at, thread, bound);
             let memory = self.resources.of(bound, self.inputs, &mut self.budget)?;
             let old = match address {
@@ -372,8 +343,85 @@ impl<'p> Machine<'p> {
     }
 }
 
+/// Returns the address of an access of bytes; `None` outside of the element or buffer.
+pub(super) fn address(
+    code: &Code<'_>,
+    frame: &Frame,
+    id: ValueId,
+    form: Form,
+    thread: usize,
+    bound: Bound<'_>,
+) -> Option<u64> {
+    let [first, second] =
+        [1, 2].map(|index| frame.read(code, code.function.input(id, index), 0, thread) as u32);
+    match form {
+        Form::Structured => {
+            let stride = bound.resource.size.max(4);
+            // Beyond an element is outside.
+            (second < stride).then(|| u64::from(first) * u64::from(stride) + u64::from(second))
+        }
+        Form::Bytes(step) => Some(u64::from(first) * step),
+        Form::Texels => None,
+    }
+}
+
+/// Returns the address of an atomic operation on a buffer of bytes; `None` for other resources.
+pub(super) fn atomic_address(
+    code: &Code<'_>,
+    frame: &Frame,
+    at: ValueId,
+    thread: usize,
+    bound: Bound<'_>,
+) -> Option<u64> {
+    let part = |lane: usize| frame.read(code, at, lane, thread) as u32;
+    match bound.resource.shape {
+        Shape::ByteAddressBuffer => Some(u64::from(part(0))),
+        Shape::StructuredBuffer => {
+            Some(u64::from(part(0)) * u64::from(bound.resource.size.max(4)) + u64::from(part(1)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the place of the texel that a load or store accesses.
+pub(super) fn texel_place(
+    code: &Code<'_>,
+    frame: &Frame,
+    id: ValueId,
+    op: ShaderOp,
+    thread: usize,
+    bound: Bound<'_>,
+) -> Place {
+    let inputs = [1, 2, 3].map(|index| code.function.input(id, index));
+    let mut place = coordinates(code, frame, inputs[0], thread, bound);
+    let level = match op {
+        ShaderOp::LoadTexture => inputs[1],
+        ShaderOp::StoreTexture => inputs[2],
+        _ => ValueId::NONE,
+    };
+    // Views of unordered access have one level.
+    let has_level =
+        bound.resource.class == ResourceClass::ShaderResource || bound.resource.shape.is_multisampled();
+    if level != ValueId::NONE && has_level {
+        place[4] = frame.read(code, level, 0, thread) as u32;
+    }
+    if op == ShaderOp::LoadTexture && inputs[2] != ValueId::NONE {
+        let dimensions = bound.resource.shape.dimensions();
+        for (lane, coordinate) in place.iter_mut().enumerate().take(dimensions) {
+            *coordinate = coordinate.wrapping_add(frame.read(code, inputs[2], lane, thread) as u32);
+        }
+    }
+    place
+}
+
 /// Returns the place of a texel: as many coordinates as the resource has.
-fn coordinates(code: &Code<'_>, frame: &Frame, id: ValueId, thread: usize, bound: Bound<'_>) -> Place {
+pub(super) fn coordinates(
+    code: &Code<'_>,
+    frame: &Frame,
+    id: ValueId,
+    thread: usize,
+    bound: Bound<'_>,
+) -> Place {
     let mut place = [0; 5];
     for (lane, coordinate) in
         place.iter_mut().enumerate().take(bound.resource.shape.coordinates().clamp(1, 4))

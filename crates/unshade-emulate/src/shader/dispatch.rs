@@ -34,7 +34,7 @@ pub fn run(program: &ShaderProgram, inputs: &Inputs, limits: Limits) -> Result<O
 }
 
 /// Runs a program as [`run`] does, and records one of its threads. Threads of groups are counted in their group, vertices,
-/// pixels and control points from 0. Memory accesses are not recorded.
+/// pixels and control points from 0. Samples of textures are no accesses.
 pub fn run_recorded(
     program: &ShaderProgram,
     inputs: &Inputs,

@@ -10,15 +10,12 @@ use super::inputs::Inputs;
 use super::resource::Resources;
 use super::stage::Lane;
 use super::variable::{Layout, Memories};
-use crate::trace::{Place, Reading, Recorder, TraceStep, Value};
+use crate::trace::Recorder;
 use unshade_ir::shader::interface::ShaderProgram;
-use unshade_ir::{BlockId, End, NO_ADDRESS, Op, ShaderOp, ValueId};
+use unshade_ir::{BlockId, End, Op, ShaderOp, ValueId};
 
 /// Number of lanes of a wave.
 pub(super) const LANES: usize = 32;
-
-/// The maximum number of lanes that are recorded of a vector.
-const MAX_RECORDED_LANES: usize = 16;
 
 /// What all waves share.
 pub(super) struct Machine<'p> {
@@ -144,6 +141,11 @@ impl Wave {
     pub(super) fn frame(&mut self) -> Option<&mut Frame> {
         self.frames.last_mut()
     }
+
+    /// Returns the call that runs, if it is one of this function.
+    pub(super) fn frame_of(&self, function: usize) -> Option<&Frame> {
+        self.frames.last().filter(|frame| frame.function == function)
+    }
 }
 
 impl<'p> Machine<'p> {
@@ -264,30 +266,6 @@ impl<'p> Machine<'p> {
                 Next::Barrier => return Ok(Stop::Barrier),
             }
         }
-    }
-
-    /// Records a step, if the recorded thread is one of its lanes.
-    fn record(&mut self, wave: &Wave, function: usize, id: ValueId, mask: u32) {
-        let Some(code) = self.codes[function].as_ref() else { return };
-        let Some(mut recorder) = self.recorder.take() else { return };
-        recorder.set_block(wave.group);
-        let lane = lanes_of(mask).find(|lane| recorder.is_of(wave.first + *lane as u32));
-        let address = code.function.values[id].address;
-        if let (Some(lane), true) = (lane, address != NO_ADDRESS) {
-            let mut step =
-                TraceStep { function: function as u32, address: address.into(), ..TraceStep::default() };
-            let frame = wave.frames.last().filter(|frame| frame.function == function && code.has_slot(id));
-            if let Some(frame) = frame {
-                let width = code.function.width(id);
-                let reading = if width == 1 { Reading::Truth } else { Reading::Bits(width) };
-                let lanes = 0..usize::from(code.function.lanes(id)).min(MAX_RECORDED_LANES);
-                let lanes = lanes.map(|index| frame.read(code, id, index, lane)).collect();
-                let place = Place::Result(function as u32, address.into(), 0);
-                step.written.push((place, Value { reading, lanes }));
-            }
-            recorder.part(step);
-        }
-        self.recorder = Some(recorder);
     }
 
     /// Runs a step.

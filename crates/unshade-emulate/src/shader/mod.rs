@@ -12,6 +12,7 @@
 //! | `stage`, `access`, `texture` | inputs and outputs; buffers and variables; samples |
 //! | [`inputs`], `fill`, `hash` | inputs, invented ones |
 //! | `resource`, `variable` | memory |
+//! | `record` | the trace of a thread |
 //! | [`outputs`], [`fault`] | results and failures |
 //!
 //! The semantics are those of Direct3D where it defines them: see `number` for operators. There are no images: a sample
@@ -67,6 +68,7 @@ mod lanewise;
 mod machine;
 pub(crate) mod number;
 pub mod outputs;
+mod record;
 mod resource;
 mod stage;
 #[cfg(test)]

@@ -193,14 +193,14 @@ impl Memory {
 }
 
 /// Returns the number of a texel of a resource that is given as bytes: rows after rows.
-fn linear(shape: Shape, place: Place) -> u64 {
+pub(super) fn linear(shape: Shape, place: Place) -> u64 {
     let [x, y, z, ..] = place.map(u64::from);
     let [width, height, ..] = SIZE.map(u64::from);
     if shape == Shape::Buffer { x } else { x + width * (y + height * z) }
 }
 
 /// Returns the bits of a component, and the number of components of a texel.
-fn format(resource: &Resource) -> (u8, u32) {
+pub(super) fn format(resource: &Resource) -> (u8, u32) {
     match &resource.element {
         Some(DataType::Scalar(scalar)) => (scalar.bits, 1),
         Some(DataType::Vector(scalar, lanes)) => (scalar.bits, u32::from(*lanes)),

@@ -4,6 +4,7 @@
 
 use super::fault::Reason;
 use super::fill;
+use std::ops::Range;
 use unshade_ir::Key;
 use unshade_ir::VariableId;
 use unshade_ir::shader::data_type::{DataType, Packing};
@@ -92,6 +93,17 @@ impl Layout {
             }
         }
         memory
+    }
+
+    /// Returns the memory of a variable, and its range there.
+    pub(super) fn range(&self, variable: u32) -> Option<(VariableSpace, Range<usize>)> {
+        let (space, first, size) = *self.places.get(VariableId::new(variable).index())?;
+        Some((space, first as usize..first as usize + size as usize))
+    }
+
+    /// Returns the memory of constants.
+    pub(super) fn constants(&self) -> &[u8] {
+        &self.constants
     }
 
     /// Returns the memory and the offset of a place, if a number with so many bytes is there.

@@ -394,7 +394,7 @@ fn table<'o>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::TraceWindow;
+    use crate::query::{RunTrace, TraceWindow};
     use crate::run::RunResult;
 
     #[test]
@@ -415,6 +415,34 @@ mod tests {
         assert!(numbers("x").is_err());
     }
 
+    fn accesses(trace: &RunTrace) -> Vec<String> {
+        let accesses = trace.steps.iter().flat_map(|step| &step.accesses).map(|access| {
+            let (verb, end) =
+                (if access.writes { "writes" } else { "reads" }, access.offset + u64::from(access.size));
+            format!("{verb} {} {}..{end}", access.memory, access.offset)
+        });
+        accesses.collect()
+    }
+
+    #[test]
+    fn accesses_of_a_group_are_recorded() {
+        let program = include_bytes!("../../../../tests/fixtures/dxcontainer/compute.dxbc").to_vec();
+        let trace = Some(TraceWindow { thread: 1, count: 200, ..TraceWindow::default() });
+        let launch = Some(Launch { trace, ..Launch::default() });
+        let job = RunJob { program, base: Some(0), launch, ..RunJob::default() };
+        let RunResult::Launched(answer) = job.run(|| 0.0, || false).unwrap() else { panic!("no launch") };
+        let trace = answer.trace.unwrap();
+        let accesses = accesses(&trace);
+        // Shared memory, constants in the program, constant buffers, and a buffer.
+        for expected in ["writes g 4..8", "reads lut 28..32", "reads b3 16..32", "writes u0.space2 44..60"] {
+            assert!(accesses.iter().any(|access| access == expected), "{expected}: {accesses:?}");
+        }
+        // An atomic operation reads and writes. The bytes are those after it.
+        let atomic = trace.steps.iter().find(|step| step.accesses.len() == 2).unwrap();
+        let [read, written] = &atomic.accesses[..] else { panic!("no two accesses") };
+        assert!((!read.writes, written.writes) == (true, true) && read.bytes == written.bytes);
+    }
+
     #[test]
     fn a_pixel_is_recorded() {
         let program = include_bytes!("../../../../tests/fixtures/dxcontainer/fxc_ps_5_1.dxbc").to_vec();
@@ -425,6 +453,13 @@ mod tests {
         assert_eq!(answer.fault, None);
         let trace = answer.trace.unwrap();
         assert!(trace.total > 0 && trace.places.iter().all(|place| place.range.is_some()));
+        let accesses = accesses(&trace);
+        // ld_structured of t5, an element of a texture, and atomic_iadd of u2.
+        for expected in
+            ["reads t5 48..64", "reads texel (1, 0) of t3 0..16", "reads u2 12..16", "writes u2 12..16"]
+        {
+            assert!(accesses.iter().any(|access| access == expected), "{expected}: {accesses:?}");
+        }
         let job = RunJob { launch: None, ..job };
         let RunResult::Parameters(answer) = job.run(|| 0.0, || false).unwrap() else { panic!("launched") };
         assert!(answer.count && !answer.grid);
