@@ -551,7 +551,7 @@ export class App {
    */
   further(facts) {
     const format = this.program?.format ?? '';
-    const calls = this.state.item === null ? ['metallib', 'cubin', 'fatbin', 'bitcode', 'dxcontainer'].includes(format) && (this.program?.items ?? 0) > 0 : facts.panes.includes('assembly');
+    const calls = this.state.item === null ? ['metallib', 'cubin', 'fatbin', 'bitcode', 'dxcontainer', 'direct3d9'].includes(format) && (this.program?.items ?? 0) > 0 : facts.panes.includes('assembly');
     return { calls: calls && this.api.name !== 'inline', flow: this.state.pane === 'flow' };
   }
 

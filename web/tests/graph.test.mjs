@@ -217,6 +217,13 @@ test('the graph of calls: who calls whom, near and far, and opening a function',
   await close();
 });
 
+test('the graph of calls of a token program: an interface reaches all its classes', async () => {
+  const { page, close } = await openPage([fixture('dxcontainer/fxc_ifacef_od.dxbc')], { hash: '#file=fxc_ifacef_od.dxbc&item=4&pane=calls' });
+  await page.waitForFunction(() => document.querySelectorAll('.column-first .block').length === 5);
+  assert.deepEqual((await texts(page, '.column-first .block-label')).toSorted(), ['fb0', 'fb1', 'fb2', 'fb3', 'main']);
+  await close();
+});
+
 test('the data flow of a value, from the keyboard, in LLVM and in machine code', async () => {
   const { page, close } = await openPage([LOOPS, fixture('nvidia/calls_sm_35.cubin')], { hash: '#file=reduce.bc&pane=assembly' });
   const register = page.locator('.column-first .line.has-bytes .reference.t-register').first();

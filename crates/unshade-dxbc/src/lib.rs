@@ -47,6 +47,7 @@ pub mod operand;
 pub mod print;
 pub mod program;
 pub mod statistics;
+pub mod subroutines;
 
 pub use assemble::assemble;
 pub use decode::decode;

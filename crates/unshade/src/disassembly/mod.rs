@@ -24,6 +24,7 @@ use unshade_dxbc::control_flow::ControlFlow;
 use unshade_dxbc::d3d9::{self, Level9};
 use unshade_dxbc::decode;
 use unshade_dxbc::print::{Options, print, print_instruction};
+use unshade_dxbc::subroutines::{self, Subroutine};
 use unshade_dxcontainer::Container;
 use unshade_llvm::Module;
 use unshade_llvm::print::{Dialect, PrintMemory, PrintOptions, function, module_with};
@@ -163,6 +164,14 @@ impl TokenProgram {
     /// Returns whether it has no instructions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the main program and the subroutines, with their calls.
+    pub fn subroutines(&self) -> Vec<Subroutine> {
+        match self {
+            Self::Direct3d10(program) => subroutines::of(program),
+            Self::Direct3d9(program) => subroutines::of_d3d9(program),
+        }
     }
 
     /// Returns the target profile, such as `ps_5_0`.

@@ -3,8 +3,8 @@
 //!
 //! Reading the code of a library means parsing all of its modules, so that it is done when it is asked for, in steps of
 //! limited time, and once. The functions that a module calls are those that it declares or defines, other than the item
-//! itself: compilers only keep what is called. Those of machine code are the names behind its call instructions; its
-//! instructions need no reading, so that its program has them with its items.
+//! itself: compilers only keep what is called. Those of token programs are labels. Those of machine code are the names
+//! behind its call instructions; its instructions need no reading, so that its program has them with its items.
 
 use super::listing::print;
 use super::response::{Answer, Fault, Pending};
@@ -174,7 +174,7 @@ fn read(parsed: &Parsed<'_>, table: &Table, piece: &Piece) -> Answer<Read> {
             let lines = (0..printed.lines.len()).map(|line| printed.lines.line(line)).filter(is_own);
             Ok(Read { calls: lines.filter_map(|line| callee(&line)).collect(), instructions: None })
         }
-        Code::Tokens(source) => Ok(Read { calls: Vec::new(), instructions: Some(of_tokens(&source)?) }),
+        Code::Tokens(source) => of_tokens(&source),
         Code::Unread => Ok(Read::default()),
     }
 }
@@ -195,10 +195,12 @@ fn of_module(unit: &Unit<'_>, piece: &Piece, read: &mut Read) -> Answer<()> {
     Ok(())
 }
 
-/// Returns the number of instructions of token programs, without declarations.
-fn of_tokens(source: &TokenSource<'_>) -> Answer<u64> {
+fn of_tokens(source: &TokenSource<'_>) -> Answer<Read> {
     let programs = token_programs("", source, &mut Diagnostics::new())?;
-    Ok(programs.iter().map(|(_, program)| u64::from(program.instruction_count())).sum())
+    let instructions = programs.iter().map(|(_, program)| u64::from(program.instruction_count())).sum();
+    let subroutines = programs.iter().flat_map(|(_, program)| program.subroutines());
+    let calls = subroutines.flat_map(|subroutine| subroutine.calls.into_keys()).collect();
+    Ok(Read { calls, instructions: Some(instructions) })
 }
 
 /// Returns the name of the function that an instruction calls: the comment after it.

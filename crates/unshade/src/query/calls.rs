@@ -2,11 +2,13 @@
 //!
 //! In modules of LLVM, calls are found by their operands. Functions that other modules can call have their name as key,
 //! others their item and name, so that the calls of all functions of a Metal library form one graph. In machine code,
-//! callees are the targets of call instructions, the functions that relocations name, and the pairs in `.nv.callgraph`.
+//! callees are the targets of call instructions, the functions that relocations name, and the pairs in `.nv.callgraph`. In
+//! token programs, they are labels.
 
 use super::rows::Table;
 use super::session::{Parsed, Session};
 use super::*;
+use crate::disassembly::{TokenProgram, token_programs};
 use crate::nv_units::{self, with_unit};
 use crate::program::{Code, Piece};
 use crate::sass_listing::instruction_set;
@@ -105,8 +107,14 @@ fn calls_from(parsed: &Parsed<'_>, items: Range<u32>, is_alone: bool, found: &mu
             item + 1
         }
         Ok(Code::Machine(_)) => machine_calls(parsed, items, is_alone, found),
-        Ok(Code::Tokens(_) | Code::Unread) => item + 1,
-        Err(_) => {
+        Ok(Code::Tokens(source)) => {
+            match token_programs("", &source, &mut Diagnostics::new()) {
+                Ok(programs) => programs.iter().for_each(|(path, program)| found.tokens(path, program, item)),
+                Err(_) => found.answer.unread += 1,
+            }
+            item + 1
+        }
+        Ok(Code::Unread) | Err(_) => {
             // Parts without code have no calls; code that can't be read is reported.
             found.answer.unread += u32::from(!piece.panes.is_empty());
             item + 1
@@ -159,6 +167,29 @@ impl<'t> Found<'t> {
         let edge = |((from, to), count)| CallEdge { from, to, count };
         self.answer.calls = self.calls.into_iter().map(edge).collect();
         self.answer
+    }
+
+    /// Adds the subroutines and calls of a token program.
+    fn tokens(&mut self, path: &str, program: &TokenProgram, item: u32) {
+        let subroutines = program.subroutines();
+        let labels: HashSet<&str> = subroutines.iter().map(|subroutine| &*subroutine.name).collect();
+        let entry = |name: &str| CallEntry {
+            key: format!("{item}/{path}/{name}"),
+            name: name.to_owned(),
+            kind: match name {
+                "main" => "item",
+                name if labels.contains(name) => "inner",
+                _ => "external",
+            },
+            item: labels.contains(name).then_some(item),
+        };
+        for subroutine in &subroutines {
+            let from = self.place(entry(&subroutine.name));
+            for (name, count) in &subroutine.calls {
+                let to = self.place(entry(name));
+                self.call(from, to, *count);
+            }
+        }
     }
 
     /// Adds the functions and calls of a module.
