@@ -21,6 +21,20 @@ const metal = BIG ?? fixture('metallib/vertex_fragment.metallib');
  * @property {(page: import('playwright-core').Page) => Promise<void>} prepare
  */
 
+/**
+ * Edits the instruction that reads the number of the thread.
+ * @param {import('playwright-core').Page} page
+ * @param {string} register what it reads instead
+ */
+async function editThread(page, register) {
+  await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
+  await page.keyboard.press('e');
+  await page.getByRole('dialog').getByRole('button', { name: /^Code of/ }).click();
+  await page.getByRole('dialog').locator('textarea').waitFor();
+  await page.keyboard.type(`        /*0010*/                   S2R R0, ${register};`);
+  await page.keyboard.press('Control+Enter');
+}
+
 /** @type {Picture[]} */
 const PICTURES = [
   {
@@ -59,12 +73,7 @@ const PICTURES = [
     name: 'explorer-edit', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
     hash: '#file=calls_sm_35.cubin&item=3&pane=assembly',
     async prepare(page) {
-      await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
-      await page.keyboard.press('e');
-      await page.getByRole('dialog').getByRole('button', { name: /^Code of/ }).click();
-      await page.getByRole('dialog').locator('textarea').waitFor();
-      await page.keyboard.type('        /*0010*/                   S2R R0, SR_TID.W;');
-      await page.keyboard.press('Control+Enter');
+      await editThread(page, 'SR_TID.W');
       await page.locator('.edit-fault').first().waitFor();
     },
   },
@@ -72,12 +81,7 @@ const PICTURES = [
     name: 'explorer-differences', files: [fixture('nvidia/calls_sm_35.cubin')], width: 1240, height: 760,
     hash: '#file=calls_sm_35.cubin&item=3&pane=assembly',
     async prepare(page) {
-      await page.locator('.column-first .line', { hasText: 'S2R R0, SR_TID.X' }).first().click();
-      await page.keyboard.press('e');
-      await page.getByRole('dialog').getByRole('button', { name: /^Code of/ }).click();
-      await page.getByRole('dialog').locator('textarea').waitFor();
-      await page.keyboard.type('        /*0010*/                   S2R R0, SR_TID.Y;');
-      await page.keyboard.press('Control+Enter');
+      await editThread(page, 'SR_TID.Y');
       await page.locator('.edit-banner').getByRole('button', { name: 'Differences' }).click();
       await page.locator('.compare .changed', { hasText: 'SR_TID.Y' }).first().waitFor();
     },

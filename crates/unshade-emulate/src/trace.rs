@@ -177,15 +177,18 @@ impl Recorder {
 
     /// Returns whether the next new step is in the window, so that its accesses are kept.
     pub(crate) fn is_inside(&self) -> bool {
-        let from = self.recording.from;
-        (from..from.saturating_add(self.recording.count as u64)).contains(&self.total)
+        self.is_in_window(self.total)
     }
 
     /// Returns whether the step of an instruction is kept, be it a new one or part of the last.
     pub(crate) fn keeps(&self, function: u32, address: u64) -> bool {
         let is_part = self.last == Some((function, address));
-        let step = self.total.saturating_sub(u64::from(is_part));
-        (0..self.recording.count as u64).contains(&step.wrapping_sub(self.recording.from))
+        self.is_in_window(self.total.saturating_sub(u64::from(is_part)))
+    }
+
+    fn is_in_window(&self, step: u64) -> bool {
+        let from = self.recording.from;
+        (from..from.saturating_add(self.recording.count as u64)).contains(&step)
     }
 
     /// Notes an access of the instruction that runs. Parts of a vector become one access.

@@ -117,7 +117,7 @@ impl Machine<'_> {
         let (space, range) = self.layout.range(number)?;
         let memory = match space {
             VariableSpace::Group => &self.group[..],
-            VariableSpace::Constant => self.layout.constants(),
+            VariableSpace::Constant => &self.layout.constants[..],
             _ => step.wave.variables.get(step.lane * self.layout.thread as usize..)?,
         };
         let name = &self.program.variables.get(VariableId::new(number))?.name;

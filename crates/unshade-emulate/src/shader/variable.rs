@@ -27,7 +27,7 @@ pub(super) struct Layout {
     pub(super) thread: u32,
     /// Bytes for the group.
     pub(super) group: u32,
-    constants: Vec<u8>,
+    pub(super) constants: Vec<u8>,
     /// The start of the memory of a thread: the initial values of static variables.
     initial: Vec<u8>,
 }
@@ -101,18 +101,12 @@ impl Layout {
         Some((space, first as usize..first as usize + size as usize))
     }
 
-    /// Returns the memory of constants.
-    pub(super) fn constants(&self) -> &[u8] {
-        &self.constants
-    }
-
     /// Returns the memory and the offset of a place, if a number with so many bytes is there.
     fn find(&self, place: u64, bytes: u32) -> Option<(VariableSpace, usize)> {
-        let variable = VariableId::new((place >> 32) as u32);
-        let (space, first, size) = *self.places.get(variable.index())?;
+        let (space, range) = self.range((place >> 32) as u32)?;
         let offset = place as u32;
-        let is_inside = offset.checked_add(bytes)? <= size;
-        is_inside.then_some((space, (first + offset) as usize))
+        let is_inside = offset.checked_add(bytes)? as usize <= range.len();
+        is_inside.then_some((space, range.start + offset as usize))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Which question is answered where, and the answers that need nothing but the file: its overview, bytes, rows, faults.
 
+use super::bodies::Bodies;
 use super::response::findings;
 use super::session::{Session, no_program};
 use super::*;
@@ -139,15 +140,13 @@ impl Session {
     pub(super) fn rows(&mut self, request: &Rows) -> Answer<RowsAnswer> {
         let table = self.table(request.program)?;
         let terms = filter::Terms::parse(&request.filter.terms, &table.comparables())?;
-        let mut bodies = self.bodies.remove(&request.program).unwrap_or_default();
-        let pending = if table.needs_bodies(request, &terms) {
-            self.read_bodies(request.program, &mut bodies)
-        } else {
-            Ok(None)
+        let pending = match table.needs_bodies(request, &terms) {
+            true => self.read_bodies(request.program)?,
+            false => None,
         };
-        let answer = table.answer(request, terms, &bodies);
-        self.bodies.insert(request.program, bodies);
-        Ok(RowsAnswer { pending: pending?, ..answer? })
+        let none = Bodies::default();
+        let answer = table.answer(request, terms, self.bodies.get(&request.program).unwrap_or(&none))?;
+        Ok(RowsAnswer { pending, ..answer })
     }
 
     fn hash(&mut self, place: &Place) -> Answer<HashAnswer> {

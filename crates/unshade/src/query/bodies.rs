@@ -108,19 +108,15 @@ impl Bodies {
 }
 
 impl Session {
-    /// Reads the code of a program, if its items have cells that need it.
-    pub(super) fn read_all_bodies(&mut self, program: u32) -> Answer<()> {
-        if !self.table(program)?.is_counted() {
-            return Ok(());
-        }
+    /// Reads more of the code of a program. Returns how far that is, if it is not finished.
+    pub(super) fn read_bodies(&mut self, program: u32) -> Answer<Option<Pending>> {
         let mut bodies = self.bodies.remove(&program).unwrap_or_default();
-        while self.read_bodies(program, &mut bodies)?.is_some() {}
+        let pending = self.read_more(program, &mut bodies);
         self.bodies.insert(program, bodies);
-        Ok(())
+        pending
     }
 
-    /// Reads more of the code of a program. Returns how far that is, if it is not finished.
-    pub(super) fn read_bodies(&mut self, program: u32, bodies: &mut Bodies) -> Answer<Option<Pending>> {
+    fn read_more(&mut self, program: u32, bodies: &mut Bodies) -> Answer<Option<Pending>> {
         let table = self.table(program)?;
         let total = table.items().len();
         let deadline = (self.clock)() + BUDGET;

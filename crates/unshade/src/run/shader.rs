@@ -415,6 +415,16 @@ mod tests {
         assert!(numbers("x").is_err());
     }
 
+    /// Runs a shader, and records its second thread.
+    fn recorded(program: &[u8]) -> (RunJob, RunTrace) {
+        let trace = Some(TraceWindow { thread: 1, count: 200, ..TraceWindow::default() });
+        let launch = Some(Launch { trace, ..Launch::default() });
+        let job = RunJob { program: program.to_vec(), base: Some(0), launch, ..RunJob::default() };
+        let RunResult::Launched(answer) = job.run(|| 0.0, || false).unwrap() else { panic!("no launch") };
+        assert_eq!(answer.fault, None);
+        (job, answer.trace.unwrap())
+    }
+
     fn accesses(trace: &RunTrace) -> Vec<String> {
         let accesses = trace.steps.iter().flat_map(|step| &step.accesses).map(|access| {
             let (verb, end) =
@@ -426,12 +436,7 @@ mod tests {
 
     #[test]
     fn accesses_of_a_group_are_recorded() {
-        let program = include_bytes!("../../../../tests/fixtures/dxcontainer/compute.dxbc").to_vec();
-        let trace = Some(TraceWindow { thread: 1, count: 200, ..TraceWindow::default() });
-        let launch = Some(Launch { trace, ..Launch::default() });
-        let job = RunJob { program, base: Some(0), launch, ..RunJob::default() };
-        let RunResult::Launched(answer) = job.run(|| 0.0, || false).unwrap() else { panic!("no launch") };
-        let trace = answer.trace.unwrap();
+        let (_, trace) = recorded(include_bytes!("../../../../tests/fixtures/dxcontainer/compute.dxbc"));
         let accesses = accesses(&trace);
         // Shared memory, constants in the program, constant buffers, and a buffer.
         for expected in ["writes g 4..8", "reads lut 28..32", "reads b3 16..32", "writes u0.space2 44..60"] {
@@ -445,13 +450,7 @@ mod tests {
 
     #[test]
     fn a_pixel_is_recorded() {
-        let program = include_bytes!("../../../../tests/fixtures/dxcontainer/fxc_ps_5_1.dxbc").to_vec();
-        let trace = Some(TraceWindow { thread: 1, count: 200, ..TraceWindow::default() });
-        let launch = Some(Launch { trace, ..Launch::default() });
-        let job = RunJob { program, base: Some(0), launch, ..RunJob::default() };
-        let RunResult::Launched(answer) = job.run(|| 0.0, || false).unwrap() else { panic!("no launch") };
-        assert_eq!(answer.fault, None);
-        let trace = answer.trace.unwrap();
+        let (job, trace) = recorded(include_bytes!("../../../../tests/fixtures/dxcontainer/fxc_ps_5_1.dxbc"));
         assert!(trace.total > 0 && trace.places.iter().all(|place| place.range.is_some()));
         let accesses = accesses(&trace);
         // ld_structured of t5, an element of a texture, and atomic_iadd of u2.
